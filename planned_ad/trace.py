@@ -359,7 +359,7 @@ def _run(
     """What the function returns; all its loops and branches are recorded then."""
     args, kwargs = signature.split(arguments)
     assert isinstance(recorder.flow, LoopFlow)
-    recorder.flow.on_integers.begin(sys._getframe())
+    recorder.flow.begin(sys._getframe())
     recorder.caught = CaughtRefusals()
     try:
         result = shadow(*args, **kwargs)

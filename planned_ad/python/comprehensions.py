@@ -28,6 +28,7 @@ from .exit_syntax import EXITS, Exits
 from .instructions import instructions_of, reads_item_at, reads_items
 
 COLLECTED, DISPLAY, QUEUE = "__planned_ad_collected__", "__planned_ad_display__", "__planned_ad_queue__"
+RECORD = "__planned_ad_record__"
 ITSELF, IS_NONE, SORT = "__planned_ad_itself__", "__planned_ad_is_none__", "__planned_ad_sort__"
 INDEX, EACH = "__planned_ad_index__", "__planned_ad_each__"
 ITEM, ROW = "__planned_ad_item__", "__planned_ad_row__"
@@ -35,7 +36,8 @@ KINDS = ("list", "tuple")
 FILLING = ("append", "setdefault")
 PLAIN = (ast.Name, ast.Constant, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.expr_context)
 TESTS = frozenset(name for name in dis.opname if "JUMP_IF" in name)
-BUILD_LIST, IS_OP, LOAD_CONST = (dis.opmap[name] for name in ("BUILD_LIST", "IS_OP", "LOAD_CONST"))
+BUILD_LIST, BUILD_MAP, IS_OP, LOAD_CONST = (dis.opmap[name] for name in ("BUILD_LIST", "BUILD_MAP", "IS_OP", "LOAD_CONST"))
+MAKES = frozenset({BUILD_LIST, BUILD_MAP} | {dis.opmap[name] for name in ("BUILD_CONST_KEY_MAP",) if name in dis.opmap})
 SCOPED = frozenset({"super", "__class__", "locals", "vars", "dir", "eval", "exec"})  # see where they are written
 FUTURE = functools.reduce(
     int.__or__, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
@@ -49,6 +51,11 @@ def collected(items: Any, kind: Any = list) -> Any:
 
 def display(items: list) -> list:
     """What a list display that is assigned stands for; the tracer has its own."""
+    return items
+
+
+def record(items: Any) -> Any:
+    """What another list or dict display stands for; the tracer has its own."""
     return items
 
 
@@ -100,7 +107,7 @@ def chosen_row(holder: Any, *keys: Any) -> Any:
 
 
 HELPERS = {
-    SORT: sort, COLLECTED: collected, DISPLAY: display, QUEUE: queue, ITSELF: itself, IS_NONE: is_none, EXITS: exits,
+    SORT: sort, COLLECTED: collected, DISPLAY: display, RECORD: record, QUEUE: queue, ITSELF: itself, IS_NONE: is_none, EXITS: exits,
     ITEM: item_of, ROW: chosen_row, INDEX: index, EACH: tested_items,
 }  # fmt: skip
 
@@ -132,7 +139,7 @@ def _is_concerned(code: types.CodeType) -> bool:
     operations = code.co_code[::2]
     if code.co_name == "<genexpr>" and any(one.opname in TESTS for one in instructions_of(code)):
         return True
-    if BUILD_LIST in operations or not {*KINDS, "sort", "deque", "index"}.isdisjoint(code.co_names):
+    if MAKES.intersection(operations) or not {*KINDS, "sort", "deque", "index"}.isdisjoint(code.co_names):
         return True
     if IS_OP in operations and any(b == IS_OP and a != LOAD_CONST for a, b in itertools.pairwise(operations)):
         return True
@@ -240,6 +247,22 @@ class _Written(ast.NodeTransformer):
     def __init__(self, nones: bool, items: bool):
         self.nones, self.items = nones, items  # whether `is None` and what is read by an index are written too
 
+    def visit_List(self, node: ast.List) -> ast.expr:
+        self.generic_visit(node)
+        is_made = isinstance(node.ctx, ast.Load) and node.elts
+        return _call(RECORD, node, node) if is_made and not _has_starred(node.elts) else node
+
+    def visit_Dict(self, node: ast.Dict) -> ast.expr:
+        self.generic_visit(node)
+        is_known = all(isinstance(key, ast.Constant) and isinstance(key.value, str) for key in node.keys)
+        node.values = [_displayed(value) for value in node.values]
+        return _call(RECORD, node, node) if is_known and node.keys else node
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        self.generic_visit(node)
+        node.left, node.right = _as_display(node.left), _as_display(node.right)  # which makes another list
+        return node
+
     def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
         self.generic_visit(node)
         if any(g.is_async for g in node.generators) or any(_sees_its_scope(part) for part in ast.walk(node)):
@@ -341,16 +364,25 @@ def _sees_its_scope(node: ast.AST) -> bool:
     return isinstance(node, ast.Await) or (isinstance(node, ast.Name) and node.id in SCOPED)
 
 
+def _has_starred(parts: list[ast.expr]) -> bool:
+    return any(isinstance(part, ast.Starred) for part in parts)
+
+
+def _as_display(value: ast.expr) -> ast.expr:
+    """A list display as it was written."""
+    is_record = isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == RECORD
+    return value.args[0] if is_record and isinstance(value.args[0], ast.List) else value  # type: ignore[attr-defined]
+
+
 def _displayed(value: ast.expr) -> ast.expr:
     """An assigned value with the list displays in it, also those in tuples and dicts, made by `display`."""
+    value = _as_display(value)
     if isinstance(value, ast.List):
         value.elts = list(map(_empty_displayed, value.elts))
     if isinstance(value, ast.List) or _repeats_a_display(value):
         return _call(DISPLAY, value, value)
     if isinstance(value, ast.Tuple):
         value.elts = [_displayed(part) for part in value.elts]
-    elif isinstance(value, ast.Dict):
-        value.values = [_displayed(part) for part in value.values]
     elif isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
         is_empty = value.func.id == "list" and not value.args and not value.keywords
         return _call(DISPLAY, value, value) if is_empty else value

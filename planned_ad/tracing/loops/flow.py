@@ -23,6 +23,7 @@ from .list_room import follow_queues, make_room, of_run_time_length
 from .lists_in_rows import holds_lists, of_lists
 from .none_or_value import refuse_nones
 from .object_copies import refuse_changed
+from .records import begin_records
 from .recorded_loop import RecordedLoop
 from .traced_list import TracedList
 from .while_loops import test_while
@@ -38,6 +39,10 @@ class LoopFlow:
         self.on_integers = WhilesOnIntegers(recorder)
         self.sites, self.notice = self.on_integers.sites, self.on_integers.notice
         self.compared, self.undecided = self.on_integers.compared, self.on_integers.undecided
+
+    def begin(self, frame: types.FrameType) -> None:
+        self.on_integers.begin(frame)
+        begin_records(self.recorder)
 
     def told_apart(self, types: Types) -> BaseException:
         return told_apart(self.recorder, types)

@@ -58,6 +58,7 @@ from .letters import CODE, Letters, all_texts, may_be_text
 from .none_or_value import PARTS, NoneOrValue, optional
 from .object_contents import attributes_held
 from .object_copies import note_copy
+from .references import Reference, unite
 from .stored_forms import Array, Number
 from .traced_list import Segment, TracedList
 
@@ -78,6 +79,7 @@ def joined(a: HandedOn | None, b: HandedOn | None, *, exact: bool = False) -> Ha
         return a
     if isinstance(a, Count) and isinstance(b, Count) and a.start - b.start == 0:
         return a
+    unite(getattr(a, "kind", None), getattr(b, "kind", None))
     a, b = (a, b) if exact else as_letters(*as_optional(a, b))
     one, other = as_of_any_length(a.opened(), b.opened())
     return one.joined(other, exact) if one is not None and type(one) is type(other) else None
@@ -309,7 +311,7 @@ class Items(HandedOn):
 
     def elements_of(self, value: Any) -> list[Any]:
         """The items of an element of a list."""
-        is_chosen = self.kind is NoneOrValue or isinstance(self.kind, Letters)
+        is_chosen = self.kind is NoneOrValue or isinstance(self.kind, Letters | Reference)
         parts = self.parts_of(value) if is_chosen else elements_of(value)
         assert parts is not None
         return parts

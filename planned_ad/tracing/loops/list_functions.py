@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...python.comprehensions import collected, display, index, queue, tested_items
+from ...python.comprehensions import collected, display, index, queue, record, tested_items
 from ...tape.guards import RAISES
 from ..values.loop_index import plain_or_traced
 from ..values.python_errors import is_caught
@@ -17,6 +17,7 @@ from .consumers import Consumer, is_generator_expression
 from .expressions import as_expression
 from .held import is_number
 from .list_in_trace import is_traced_list
+from .records import followed_record
 from .run_time_lists import NOT_THERE, RunTimeList
 from .stored_forms import Number
 from .traced_list import Segment, TracedList
@@ -79,6 +80,10 @@ def list_replacements(recorder: Recorder) -> dict[int, object]:
         frame = sys._getframe(1)
         return followed(recorder, items, (frame.f_code, frame.f_lasti))
 
+    def show_record(items: Any) -> Any:
+        frame = sys._getframe(1)
+        return followed_record(recorder, items, (frame.f_code, frame.f_lasti))
+
     def make_queue(kind: Any, *args: Any, **options: Any) -> Any:
         frame = sys._getframe(1)
         site, decisions = (frame.f_code, frame.f_lasti), recorder.scopes.decisions
@@ -122,7 +127,7 @@ def list_replacements(recorder: Recorder) -> dict[int, object]:
         return recorder.call(np.array, (items, dtype), {})
 
     return {
-        id(collected): collect, id(display): show, id(queue): make_queue, id(index): find,
+        id(collected): collect, id(display): show, id(record): show_record, id(queue): make_queue, id(index): find,
         id(tested_items): followed_items, id(np.fromiter): fromiter,
     }  # fmt: skip
 
@@ -132,6 +137,8 @@ def followed(recorder: Recorder, items: Any, site: Site) -> Any:
     decisions = recorder.scopes.decisions
     if type(items) is not list:  # what is added to a traced one
         return items
+    if site in decisions.by_reference and site not in decisions.plain:
+        return followed_record(recorder, items, site)
     if site in decisions.growing and site not in decisions.plain:
         recorder.mark()
         return made_at(recorder, site, items)
@@ -155,6 +162,8 @@ def collected_items(recorder: Recorder, items: Any, site: Site, kind: Any) -> An
     found.kind = kind
     if type(found) is RunTimeList:
         return found
+    if site in recorder.scopes.decisions.by_reference and kind is list:
+        return followed_record(recorder, found, site)
     decisions = recorder.scopes.decisions
     is_followed = site in decisions.written or site in decisions.growing
     if not found.is_plain or (is_followed and site not in decisions.plain):

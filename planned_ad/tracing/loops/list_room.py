@@ -17,6 +17,7 @@ from .forms import Items, Unchanged, as_letters, as_optional, joined
 from .held import ObjectKind, same
 from .list_growth import lists_in
 from .object_copies import has_arrays_in_objects
+from .references import unite
 from .settling import settles
 from .stored_forms import Number
 from .traced_list import NOTHING, Segment, TracedList
@@ -298,6 +299,7 @@ def serving(a: HandedOn, b: HandedOn) -> HandedOn | None:
         return a
     a, b = as_letters(*as_optional(a, b))
     if isinstance(a, Items) and isinstance(b, Items):
+        unite(a.kind, b.kind)
         if (a.kind, a.keys) != (b.kind, b.keys):
             return None
         return a.of([serving(one, other) for one, other in zip(a.items, b.items)])

@@ -15,6 +15,7 @@ import numpy as np
 from ...python.complex_parts import kind_of_parts
 from .form import HandedOn
 from .held import ObjectKind, has_places, is_made_of_attributes, same, taken_apart
+from .references import refer, shown_at
 from .stored_forms import Number
 
 TRUTH = np.dtype(bool)
@@ -67,6 +68,7 @@ class Copied:
     obj: Any
     held: dict[Any, Any]
     sites: set[Site] = field(default_factory=set)  # where these lists were made
+    made_at: set[Site] = field(default_factory=set)  # where it was made itself, if that is known
     is_changed: bool = False  # whether the program has assigned to it
 
     def look(self) -> None:
@@ -101,6 +103,9 @@ def note_copy(recorder: Recorder, site: Site, obj: Any) -> None:
         found = recorder.copied.setdefault(id(obj), Copied(obj, parts_by_key(obj)))
         found.look()
         found.sites.add(site)
+        shown = shown_at(recorder, obj)
+        if shown is not None:
+            found.made_at.add(shown)
     for item in parts[2]:
         note_copy(recorder, site, item)
 
@@ -128,5 +133,7 @@ def refuse_changed(recorder: Recorder) -> None:
         if found.is_changed:
             sites |= found.sites
     if not sites <= decisions.plain:
-        decisions.plain |= sites
+        made_at = [found.made_at for found in recorder.copied.values() if found.sites & sites]
+        if not refer(recorder, set().union(*made_at), *sites):
+            decisions.plain |= sites
         raise recorder.scopes.restart()

@@ -17,6 +17,7 @@ from ..record.storage import Storage
 from ..record.traced import Traced
 from ..values.loop_index import PEEL_MOST, LoopIndex, expression_of, index_of
 from .list_in_trace import ListInTrace, adds_in_place, is_traced_list
+from .references import refer, shown_at
 
 if TYPE_CHECKING:
     from ..record.decisions import Site
@@ -298,7 +299,13 @@ class TracedList(ListInTrace):
             self.recorder.flow.lay_down(self)
 
     def lay_down_if_better(self) -> BaseException:
-        return self.lay_down() if self.recorder.is_better_in_memory(self) else self.refuse()
+        return self.lay_down() if self.recorder.is_better_in_memory(self) else self.refer()
+
+    def refer(self) -> BaseException:
+        """What to raise where data say which of its items is meant: they are records, from now on, if they can be."""
+        found = {site for part in self.parts if (site := shown_at(self.recorder, part)) is not None}
+        found = self.recorder.row_sites.get(self.site, found)
+        return self.recorder.scopes.restart() if refer(self.recorder, found, self.site) else self.refuse()
 
     def lay_down(self) -> BaseException:
         """What to raise where it has to lie in memory: the trace starts again."""
@@ -307,7 +314,7 @@ class TracedList(ListInTrace):
             decisions.filled_first[self.site] = False
             return self.recorder.scopes.restart()
         if self.site in decisions.written or self.site in decisions.filled:
-            return self.refuse()
+            return self.refer()
         decisions.written[self.site] = None
         return self.recorder.scopes.restart()
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...python.statements import may_ask_identity
 from ...regions.affine import Extent
+from ..record.promotion import INT
 from ..record.storage import Storage
 from ..record.traced import TracedArray
 from ..values.array_tracer import ArrayTracer
@@ -25,9 +26,10 @@ from ..values.scalar_tracer import ScalarTracer
 from .columns import element_form, merged, stored
 from .form import HandedOn
 from .forms import Rows, Unchanged, joined, put_parts
-from .held import Whole, is_number
+from .held import Whole, is_number, taken_apart
 from .list_growth import lists_in
 from .object_copies import lend_to_list, note_copy
+from .references import Record, Reference, unite
 from .stored_forms import Number
 from .traced_list import Segment, TracedList
 
@@ -48,16 +50,19 @@ class WrittenKind(Whole):
 
     def made(self, arrays: list[Any]) -> TracedList:
         [memory] = arrays
-        number = self.like.parts[0].column.number
-        return self.like.row(Segment(Written(number, memory), memory.shape[0]))
+        return self.like.row(Segment(replace(self.like.parts[0].column, memory=memory), memory.shape[0]))
 
 
 @dataclass(eq=False)
 class Written(HandedOn):
-    """The elements of a list in memory: numbers, or lists of them; `memory` has an axis for each."""
+    """The elements of a list in memory: numbers, or lists of them; `memory` has an axis for each.
+
+    Of records that the program has by `reference` the numbers are those of their rows.
+    """
 
     number: Number
     memory: ArrayTracer
+    reference: Reference | None = None
 
     def kind(self, owner: TracedList) -> WrittenKind:
         return WrittenKind(self.number.dtype, self.number.is_python, owner)
@@ -69,14 +74,22 @@ class Written(HandedOn):
         assert owner is not None
         found = self.memory[row]
         if self.memory.ndim > 1:
-            return owner.row(Segment(Written(self.number, found), found.shape[0]))
+            return owner.row(Segment(replace(self, memory=found), found.shape[0]))
+        if self.reference is not None:
+            return self.reference.made(found)
         if type(found) is ScalarTracer:
             return ScalarTracer(found.recorder, found.value, self.number.is_python, self.number.types)
         return found.item() if self.number.is_python and isinstance(found, np.generic) else found
 
     def write(self, owner: TracedList, row: Any, value: Any) -> None:
+        if self.reference is not None:
+            if not issubclass(type(value), Record):
+                raise owner.refuse()
+            unite(self.reference, value.records.reference)
+            self.memory[row] = plain_or_traced(value.row)
+            return
         if self.memory.ndim > 1 or not is_number(value):
-            raise owner.refuse() if self.memory.ndim > 1 else to_be_filled(owner)
+            raise owner.refer() if self.memory.ndim > 1 else to_be_filled(owner)
         number = common_number([self.number, Unchanged(value)])
         if number is None or number != self.number or number.types != self.number.types:
             raise again(owner, number)
@@ -85,9 +98,11 @@ class Written(HandedOn):
     def part(self, owner: TracedList, rows: slice) -> HandedOn:
         if self.memory.ndim > 1:  # whose rows are in both lists
             raise owner.refuse()
-        return Written(self.number, self.memory[rows].copy())
+        return replace(self, memory=self.memory[rows].copy())
 
     def array(self, owner: TracedList, length: int) -> ArrayTracer:
+        if self.reference is not None:
+            raise owner.refuse()
         return owner.recorder.array(self.memory.read())
 
     def storages(self) -> Iterator[Storage]:
@@ -177,6 +192,10 @@ def depth_of(obj: Any) -> int:
 def lay_down_list(recorder: Recorder, target: TracedList) -> None:
     """One such list; it stays as it is where its items are not numbers, or lists of one length."""
     follow_rows(recorder, target)
+    reference = common_reference(target)
+    if reference is not None:
+        put_references(recorder, target, reference)
+        return
     if fits_in_rows(recorder, target):
         put_in_rows(recorder, target)
         return
@@ -188,11 +207,34 @@ def lay_down_list(recorder: Recorder, target: TracedList) -> None:
     number = common_number([form for form in decided if form is not None] + list(numbers_in_rows(rows)))
     if number is None:
         return
+    recorder.row_sites[target.site] = {row.site for row, where in rows if where}
     memory = recorder.call(np.array, (target.traced(),), {"dtype": number.dtype})
     memory.storage.line = target.line
     for row, where in rows:
         part = memory[where] if where else memory
         row.parts, row.is_written = [Segment(Written(number, part), part.shape[0])], True
+
+
+def common_reference(target: TracedList) -> Reference | None:
+    """As what its items are handed on, where all are records; these lie in one memory from now on."""
+    kinds = []
+    for part in target.parts:
+        found = getattr(part.column, "kind", None) if type(part) is Segment else taken_apart(part)
+        kinds.append(found[0] if type(found) is tuple else found)
+    if not kinds or not all(isinstance(kind, Reference) for kind in kinds):
+        return None
+    for kind in kinds:
+        unite(kind, kinds[0])
+    return kinds[0]  # type: ignore[return-value]
+
+
+def put_references(recorder: Recorder, target: TracedList, reference: Reference) -> None:
+    """A list of records, of which others may take the place: it is the numbers of their rows."""
+    rows = [Segment(part.column.items[0], part.length) if type(part) is Segment else part.row for part in target.parts]
+    memory = recorder.call(np.array, (TracedList(recorder, target.site, rows).traced(),), {"dtype": INT})
+    memory.storage.line = target.line
+    found = Written(Number(INT, is_python=True), memory, reference)
+    target.parts, target.is_written = [Segment(found, memory.shape[0])], True
 
 
 def fits_in_rows(recorder: Recorder, target: TracedList) -> bool:

@@ -95,6 +95,9 @@ class Decisions:
     filled: set[Site] = field(default_factory=set)  # lists of numbers that are replaced by something else, one by one
     lengths: dict[Site, Any] = field(default_factory=dict)  # lists whose length is data, with the rows of their memory
     before_guess: Decisions | None = None  # of what is in one of these
+    # Lists and dicts that the program has by reference, by where they are made, with where the first ones are that lie
+    # in the same memory.
+    by_reference: dict[Site, Site] = field(default_factory=dict)
     plain: set[Site] = field(default_factory=set)  # lists that need all their elements one by one
     attempt: Attempt | None = None  # to have the length of a list settle in the first iterations of a loop
     attempts: dict[Site, int] = field(default_factory=dict)  # of these, how many have failed, by the list

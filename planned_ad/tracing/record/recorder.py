@@ -100,7 +100,10 @@ class Recorder:
         self.assigns_nothing_new: set[Site] = set()  # of these loops, those in which tests decide on no new variables
         self.tabled: dict[Site, Line] = {}  # loops whose items are made of plain numbers
         self.written_out: collections.Counter[Site] = collections.Counter()  # operations of short loops
+        self.shown_records: dict[int, tuple[Any, Site]] = {}  # what may be a record, and where it was made, by identity
+        self.records: dict[Site, Any] = {}  # those that are
         self.displays: dict[int, tuple[Any, Site]] = {}  # lists, queues that were made, and where, by identity
+        self.row_sites: dict[Site, set[Site]] = {}  # of lists of lists in memory, where the inner ones were made
         self.copied_lists: set[int] = set()  # of these, what `list` has made of other things
         self.written_lists: list[weakref.ref[Any]] = []  # to which loops write
         self.rows_given: set[Site] = set()  # those of which the program has seen rows, or copies

@@ -1,0 +1,390 @@
+"""Lists and dicts of a fixed make that the program has by reference: `[value, weight]`, `{"t": t, "n": 0}`.
+
+Where data say which of them is written to, or which takes the place of which, all that one instruction makes lie in the
+rows of one memory, which has room for as many as the loops around it may make. What variables and lists hold of one is
+the number of its row: what is written by one name is seen by all others, as in Python.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...regions.affine import Extent
+from ..lengths.elements import Position
+from ..lengths.sources import Memory
+from ..record.promotion import INT
+from ..record.storage import ASSIGNMENT
+from ..values.array_tracer import ArrayTracer
+from ..values.loop_index import LoopIndex, expression_of, plain_or_traced
+from ..values.scalar_tracer import ScalarTracer
+from .columns import may_be_kept
+from .form import HandedOn
+from .forms import Items, Unchanged
+from .held import put_together
+from .list_room import (
+    MOST_ROWS,
+    Appended,
+    ListRoom,
+    ListsOfSite,
+    calls_at,
+    form_in_rows,
+    is_alike,
+    list_around,
+    of_this_trace,
+    passes_around,
+    serving,
+    times_within,
+)
+from .references import RECORDS, Record, Reference
+from .stored_forms import Array, InMemory, Number
+from .traced_list import Segment, TracedList
+from .written_lists import common_number
+
+if TYPE_CHECKING:
+    from ..record.decisions import Decisions, Site
+    from ..record.recorder import Recorder
+
+NO_ROOM = "more records are made than there is memory for"
+
+
+@dataclass
+class NumbersInRow(Array):
+    """A list of numbers of one type, one after the other."""
+
+    number: Number | None = field(default=None, kw_only=True)
+
+    @staticmethod
+    def of(form: Items) -> HandedOn:
+        """The form of records, as this where it can be."""
+        if form.kind is not list:
+            return form
+        dtypes = {item.dtype for item in form.items if isinstance(item, Number)}
+        number = common_number(form.items) if len(dtypes) == 1 else None
+        return form if number is None else NumbersInRow(number.dtype, (len(form.items),), number=number)
+
+
+class Records:
+    """All that one instruction makes.
+
+    Attributes
+    ----------
+    form : Items
+        What is in one of them.
+    known : int or None
+        How many there are, as long as no loop or branch has made one; else the memory of `count` says it.
+    """
+
+    def __init__(self, recorder: Recorder, site: Site, room: ListRoom, form: Items):
+        self.recorder, self.made_at, self.site, self.form = recorder, site, memory_site(site), form
+        self.line, self.depth = recorder.builder.line, 0
+        self.reference, self.kind, self.keys = Reference(site, self), form.kind, form.keys
+        self.most, self.appended = room.most, Appended()
+        recorder.appended.setdefault(self.site, ListsOfSite()).add(self.appended, ())
+        self.known: int | None = 0
+        self.column, self.count = self._memory(NumbersInRow.of(form), self.most), self._memory(Number(INT, True), 1)
+        self._set_count(recorder.constant(0, INT))
+
+    def _memory(self, form: HandedOn, rows: int) -> Any:
+        found = form.in_rows(rows, self, -1, 0)  # type: ignore[arg-type]
+        for storage in found.own_storages():
+            storage.listed = None  # it may be written to
+        return found
+
+    def _set_count(self, count: Any) -> None:
+        Memory(self.count.memory, 0, 1).element(Position(0)).write(count)
+
+    @property
+    def label(self) -> str:
+        match = ASSIGNMENT.match(self.line.text)
+        return match.group(1) if match else "record"
+
+    def refuse(self) -> BaseException:
+        """What to raise for something that a row cannot do: they are as Python makes them, from now on."""
+        scopes = self.recorder.scopes
+        scopes.decisions.plain |= sites_of(scopes.decisions, self.made_at)
+        return scopes.restart()
+
+    def at(self, row: Any) -> Record:
+        """The record in a row."""
+        self.recorder.rows_given.add(self.made_at)  # another object each time
+        return RECORD_OF[self.kind](self, row)
+
+    def make(self, items: Any) -> Record:
+        """Another one."""
+        recorder, apply = self.recorder, self.recorder.apply
+        recorder.mark()
+        self._fit(form_of_record(recorder, items))
+        self._make_room()
+        if self.known is not None and not recorder.scopes.depth:
+            row: Any = min(self.known, self.most - 1)
+            self.known += 1
+            self._set_count(recorder.constant(self.known, INT))
+        else:
+            self.known = None
+            count = Memory(self.count.memory, 0, 1).element(Position(0)).read()
+            most, last = (recorder.constant(number, INT) for number in (self.most, self.most - 1))
+            recorder.scopes.require_after(apply("less", count, most), "bounds", NO_ROOM)
+            row = ScalarTracer(recorder, apply("minimum", count, last), is_python=True)
+            self._set_count(apply("add", count, recorder.constant(1, INT)))
+        self._put(self.column, Position(row), items)
+        return self.at(row)
+
+    def _fit(self, form: HandedOn | None) -> None:
+        """Start again where the rows have another form than one of them needs."""
+        found = None if form is None else serving(self.form, form)
+        if found is None or not may_be_kept(self.recorder, found):
+            raise self.refuse()
+        if not is_alike(found, self.form):
+            self.recorder.scopes.decisions.know(self.site, form=found)
+            raise self.recorder.scopes.restart()
+
+    def _make_room(self) -> None:
+        recorder = self.recorder
+        beside, each = list_around(recorder, 0) or (None, None)
+        times = times_within(recorder, 0, None, beside)
+        calls = calls_at(sys._getframe(1))
+        self.appended.at(recorder.scopes.indices, passes_around(recorder), calls, times, each)
+        if self.appended.most > MOST_ROWS:
+            raise self.refuse()
+
+    def _put(self, form: HandedOn, row: Position, value: Any) -> None:
+        if isinstance(form, NumbersInRow):
+            value = self.recorder.call(np.array, (value,), {"dtype": form.dtype})
+        if isinstance(form, Items):
+            parts = list(value.values()) if type(value) is dict else form.elements_of(value)
+            for part, item in zip(form.items, parts):
+                self._put(part, row, item)
+        elif isinstance(form, InMemory):
+            self.memory(form).element(row).write(self.recorder.value_of(plain_or_traced(value), form.dtype))
+
+    @staticmethod
+    def memory(form: InMemory) -> Memory:
+        assert form.memory is not None
+        return Memory(form.memory, 0, 1)
+
+    def _element(self, form: HandedOn, row: Position) -> Any:
+        if isinstance(form, Unchanged):
+            return form.value
+        if isinstance(form, Items):
+            return put_together(form.kind, form.keys, [self._element(part, row) for part in form.items])
+        if isinstance(form, Number):
+            return ScalarTracer(self.recorder, self.memory(form).element(row).read(), form.is_python, form.types)
+        raise self.refuse()
+
+    def get(self, row: Any, place: int) -> Any:
+        """What is in one of them."""
+        self.recorder.mark()
+        if isinstance(self.column, NumbersInRow):
+            return self.number_at(row, place, self.form.items[place])
+        return self._element(self.column.items[place], Position(row))
+
+    def put(self, row: Any, place: int, value: Any) -> None:
+        """Exchange what is in one of them."""
+        self.recorder.mark()
+        form = form_in_rows(self.recorder, value)
+        if form is None:
+            raise self.refuse()
+        self._fit(self.form.of([form if k == place else item for k, item in enumerate(self.form.items)]))
+        if isinstance(self.column, NumbersInRow):
+            self.put_number_at(row, place, value)
+        else:
+            self._put(self.column.items[place], Position(row), value)
+
+    # Of lists of numbers, which data may index.
+
+    def numbers(self, row: Any) -> ArrayTracer:
+        """The numbers of a list, as a view of the memory."""
+        return self.memory(self.column).element(Position(row))
+
+    def number_at(self, row: Any, place: Any, number: Any) -> Any:
+        found = self.recorder.value_of(self.numbers(row)[place])
+        return ScalarTracer(self.recorder, found, number.is_python, number.types)
+
+    def put_number_at(self, row: Any, place: Any, value: Any) -> None:
+        self.numbers(row)[place] = plain_or_traced(value)
+
+
+class ListRecord(Record):
+    """A list of a fixed length."""
+
+    __slots__ = ()
+    __hash__ = None  # type: ignore[assignment]
+
+    def __len__(self) -> int:
+        return len(self.records.keys)
+
+    def _place(self, key: Any) -> Any:
+        """An index, from the front; of data in lists of numbers of one type."""
+        length = len(self)
+        if type(key) is int or (type(key) is LoopIndex and isinstance(expression_of(key), int)):
+            place = int(key)
+            if not -length <= place < length:
+                raise IndexError("list index out of range")
+            return place % length
+        if not isinstance(self.records.column, NumbersInRow):
+            raise self.records.refuse()
+        return key
+
+    def __getitem__(self, key: Any) -> Any:
+        records = self.records
+        if type(key) is slice:
+            return list(self)[key]
+        place = self._place(key)
+        records.recorder.mark()
+        return records.get(self.row, place) if type(place) is int else records.number_at(self.row, place, records.column.number)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        records = self.records
+        if type(key) is slice:
+            raise records.refuse()
+        place = self._place(key)
+        if type(place) is int:
+            records.put(self.row, place, value)
+            return
+        form = form_in_rows(self.recorder, value)
+        if form is None:
+            raise records.refuse()
+        records._fit(records.form.of([form] * len(self)))
+        records.put_number_at(self.row, place, value)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter([self[k] for k in range(len(self))])
+
+    def __contains__(self, value: Any) -> bool:
+        return value in list(self)
+
+    def __eq__(self, other: Any) -> Any:
+        return list(self) == (list(other) if isinstance(other, ListRecord) else other)
+
+    def __add__(self, other: Any) -> Any:
+        return list(self) + (list(other) if isinstance(other, ListRecord) else other)
+
+    def copy(self) -> Any:
+        return list(self)
+
+    def traced(self) -> Any:
+        return self.recorder.call(np.array, (list(self),), {})
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return self.traced().__array__(dtype, copy)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or not hasattr(list, name):
+            raise AttributeError(f"'list' object has no attribute '{name}'")
+        raise self.records.refuse()
+
+
+class DictRecord(Record):
+    """A dict of certain keys."""
+
+    __slots__ = ()
+    __hash__ = None  # type: ignore[assignment]
+
+    def __len__(self) -> int:
+        return len(self.records.keys)
+
+    def __getitem__(self, key: Any) -> Any:
+        if type(key) is not str:
+            raise self.records.refuse()
+        if key not in self.records.keys:
+            raise KeyError(key)
+        return self.records.get(self.row, self.records.keys.index(key))
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if type(key) is not str or key not in self.records.keys:
+            raise self.records.refuse()
+        self.records.put(self.row, self.records.keys.index(key), value)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.records.keys)
+
+    def __contains__(self, key: Any) -> bool:
+        if type(key) is not str:
+            raise self.records.refuse()
+        return key in self.records.keys
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        return self[key] if key in self else default
+
+    def keys(self) -> Any:
+        return dict.fromkeys(self.records.keys).keys()
+
+    def values(self) -> Any:
+        return self.copy().values()
+
+    def items(self) -> Any:
+        return self.copy().items()
+
+    def copy(self) -> Any:
+        return {key: self[key] for key in self.records.keys}
+
+    def __eq__(self, other: Any) -> Any:
+        return self.copy() == (other.copy() if isinstance(other, DictRecord) else other)
+
+    def update(self, *others: Any, **values: Any) -> None:
+        for key, value in dict(*others, **values).items():
+            self[key] = value
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or not hasattr(dict, name):
+            raise AttributeError(f"'dict' object has no attribute '{name}'")
+        raise self.records.refuse()
+
+
+RECORD_OF: dict[type, Callable[[Records, Any], Record]] = {list: ListRecord, dict: DictRecord}
+
+
+def memory_site(site: Site) -> Site:
+    """That of the memory of all that an instruction makes."""
+    return site[0], site[1] + RECORDS
+
+
+def form_of_record(recorder: Recorder, items: Any) -> HandedOn | None:
+    """What is in one, which is in memory."""
+    if type(items) is dict:
+        forms = [form_in_rows(recorder, value) for value in items.values()]
+        return Items(dict, tuple(items), ()).of(forms)
+    forms = []
+    for part in items.parts if type(items) is TracedList else items:
+        length = part.length if type(part) is Segment else 1
+        forms += [form_in_rows(recorder, part)] * (length if isinstance(length, int) else 0)
+    return Items(list, tuple(range(len(forms))), ()).of(forms) if forms else None
+
+
+def followed_record(recorder: Recorder, items: Any, site: Site) -> Any:
+    """A list or dict that was made there: a record, where that is decided."""
+    decisions = recorder.scopes.decisions
+    if type(items) is TracedList and site in decisions.plain:
+        return items
+    if site not in decisions.by_reference or site in decisions.plain:
+        recorder.shown_records[id(items)] = (items, site)
+        return items
+    first = decisions.by_reference[site]
+    if first not in recorder.records:
+        form = form_of_record(recorder, items)
+        if form is None or not may_be_kept(recorder, form):
+            decisions.plain |= sites_of(decisions, first)
+        else:
+            decisions.lengths[memory_site(first)] = ListRoom(form)
+        raise recorder.scopes.restart()
+    return recorder.records[first].make(items)
+
+
+def sites_of(decisions: Decisions, first: Site) -> set[Site]:
+    """Where all the records are made that lie in a memory."""
+    return {site for site, other in decisions.by_reference.items() if other == first}
+
+
+def begin_records(recorder: Recorder) -> None:
+    """Memory for the records of which it is decided that they are."""
+    decisions = recorder.scopes.decisions
+    for site in dict.fromkeys(decisions.by_reference.values()):
+        room = decisions.lengths.get(memory_site(site))
+        form = None if room is None else of_this_trace(recorder, room.form)
+        if isinstance(form, Items) and sites_of(decisions, site).isdisjoint(decisions.plain):
+            recorder.records[site] = Records(recorder, site, room, form)
