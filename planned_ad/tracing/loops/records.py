@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from ..values.loop_index import LoopIndex, expression_of, plain_or_traced
 from ..values.scalar_tracer import ScalarTracer
 from .columns import may_be_kept
 from .form import HandedOn
-from .forms import Items, Unchanged
+from .forms import Items, Unchanged, elements_of
 from .held import put_together
 from .list_room import (
     MOST_ROWS,
@@ -53,19 +53,38 @@ NO_ROOM = "more records are made than there is memory for"
 
 
 @dataclass
-class NumbersInRow(Array):
-    """A list of numbers of one type, one after the other."""
+class Run:
+    """Items of a record from `start` on: several numbers of one type lie one after the other, where data may index."""
 
-    number: Number | None = field(default=None, kw_only=True)
+    start: int
+    forms: list[HandedOn]
+    column: Any = None
+    number: Number | None = None  # what serves for all of these numbers
 
-    @staticmethod
-    def of(form: Items) -> HandedOn:
-        """The form of records, as this where it can be."""
-        if form.kind is not list:
-            return form
-        dtypes = {item.dtype for item in form.items if isinstance(item, Number)}
-        number = common_number(form.items) if len(dtypes) == 1 else None
-        return form if number is None else NumbersInRow(number.dtype, (len(form.items),), number=number)
+    def takes(self, form: HandedOn) -> bool:
+        """Whether one more number can lie behind these."""
+        dtypes = {getattr(item, "dtype", None) for item in (*self.forms, form) if isinstance(item, Number)}
+        return len(dtypes) == 1 and common_number([*self.forms, form]) is not None
+
+    @property
+    def form(self) -> HandedOn:
+        """That of its column."""
+        if len(self.forms) == 1:
+            return self.forms[0]
+        self.number = common_number(self.forms)
+        assert self.number is not None
+        return Array(self.number.dtype, (len(self.forms),))
+
+
+def runs_of(form: Items) -> list[Run]:
+    """The items of records; of dicts each by itself."""
+    found: list[Run] = []
+    for place, item in enumerate(form.items):
+        if form.kind is list and found and found[-1].takes(item):
+            found[-1].forms.append(item)
+        else:
+            found.append(Run(place, [item]))
+    return found
 
 
 class Records:
@@ -79,14 +98,22 @@ class Records:
         How many there are, as long as no loop or branch has made one; else the memory of `count` says it.
     """
 
-    def __init__(self, recorder: Recorder, site: Site, room: ListRoom, form: Items):
-        self.recorder, self.made_at, self.site, self.form = recorder, site, memory_site(site), form
+    form: Items
+
+    def __init__(self, recorder: Recorder, site: Site):
+        self.recorder, self.made_at, self.site = recorder, site, memory_site(site)
         self.line, self.depth = recorder.builder.line, 0
-        self.reference, self.kind, self.keys = Reference(site, self), form.kind, form.keys
-        self.most, self.appended = room.most, Appended()
+        self.reference = Reference(site, self)
+
+    def lay_out(self, form: Items, most: int) -> None:
+        """Memory for so many; `form` may have such records in it."""
+        recorder = self.recorder
+        self.form, self.kind, self.keys, self.most, self.appended = form, form.kind, form.keys, most, Appended()
         recorder.appended.setdefault(self.site, ListsOfSite()).add(self.appended, ())
         self.known: int | None = 0
-        self.column, self.count = self._memory(NumbersInRow.of(form), self.most), self._memory(Number(INT, True), 1)
+        self.runs, self.count = runs_of(form), self._memory(Number(INT, True), 1)
+        for run in self.runs:
+            run.column = self._memory(run.form, most)
         self._set_count(recorder.constant(0, INT))
 
     def _memory(self, form: HandedOn, rows: int) -> Any:
@@ -131,8 +158,18 @@ class Records:
             recorder.scopes.require_after(apply("less", count, most), "bounds", NO_ROOM)
             row = ScalarTracer(recorder, apply("minimum", count, last), is_python=True)
             self._set_count(apply("add", count, recorder.constant(1, INT)))
-        self._put(self.column, Position(row), items)
+        self._fill(Position(row), items)
         return self.at(row)
+
+    def _fill(self, row: Position, items: Any) -> None:
+        if type(items) is TracedList and not items.is_plain:  # numbers that a loop has made
+            [run] = self.runs
+            self._put(run.column, row, items)
+            return
+        values = list(items.values()) if type(items) is dict else elements_of(items)
+        for run in self.runs:
+            some = values[run.start : run.start + len(run.forms)]
+            self._put(run.column, row, some if run.number is not None else some[0])
 
     def _fit(self, form: HandedOn | None) -> None:
         """Start again where the rows have another form than one of them needs."""
@@ -153,13 +190,12 @@ class Records:
             raise self.refuse()
 
     def _put(self, form: HandedOn, row: Position, value: Any) -> None:
-        if isinstance(form, NumbersInRow):
-            value = self.recorder.call(np.array, (value,), {"dtype": form.dtype})
         if isinstance(form, Items):
-            parts = list(value.values()) if type(value) is dict else form.elements_of(value)
-            for part, item in zip(form.items, parts):
+            for part, item in zip(form.items, form.elements_of(value)):
                 self._put(part, row, item)
         elif isinstance(form, InMemory):
+            if form.shape:
+                value = self.recorder.call(np.array, (value,), {"dtype": form.dtype})
             self.memory(form).element(row).write(self.recorder.value_of(plain_or_traced(value), form.dtype))
 
     @staticmethod
@@ -176,12 +212,29 @@ class Records:
             return ScalarTracer(self.recorder, self.memory(form).element(row).read(), form.is_python, form.types)
         raise self.refuse()
 
+    def run_at(self, place: int) -> Run:
+        return next(run for run in reversed(self.runs) if run.start <= place)
+
+    def run_of(self, key: Any) -> Run:
+        """Where the item of an index lies that data decide."""
+        expression = expression_of(key)
+        if expression is not None:
+            low, high = self.recorder.scopes.bounds(expression)
+        else:
+            low, high = self.recorder.builder.limits.of(self.recorder.value_of(key))
+        for run in self.runs:
+            is_within = run.start <= low and high < run.start + len(run.forms)
+            if run.number is not None and (is_within or len(self.runs) == 1):
+                return run
+        raise self.refuse()
+
     def get(self, row: Any, place: int) -> Any:
         """What is in one of them."""
         self.recorder.mark()
-        if isinstance(self.column, NumbersInRow):
-            return self.number_at(row, place, self.form.items[place])
-        return self._element(self.column.items[place], Position(row))
+        run = self.run_at(place)
+        if run.number is not None:
+            return self.number_at(run, row, place, run.forms[place - run.start])
+        return self._element(run.column, Position(row))
 
     def put(self, row: Any, place: int, value: Any) -> None:
         """Exchange what is in one of them."""
@@ -190,23 +243,24 @@ class Records:
         if form is None:
             raise self.refuse()
         self._fit(self.form.of([form if k == place else item for k, item in enumerate(self.form.items)]))
-        if isinstance(self.column, NumbersInRow):
-            self.put_number_at(row, place, value)
+        run = self.run_at(place)
+        if run.number is not None:
+            self.put_number_at(run, row, place, value)
         else:
-            self._put(self.column.items[place], Position(row), value)
+            self._put(run.column, Position(row), value)
 
-    # Of lists of numbers, which data may index.
+    # Of numbers of one type in lists.
 
-    def numbers(self, row: Any) -> ArrayTracer:
-        """The numbers of a list, as a view of the memory."""
-        return self.memory(self.column).element(Position(row))
+    def numbers(self, run: Run, row: Any) -> ArrayTracer:
+        """As a view of the memory."""
+        return self.memory(run.column).element(Position(row))
 
-    def number_at(self, row: Any, place: Any, number: Any) -> Any:
-        found = self.recorder.value_of(self.numbers(row)[place])
+    def number_at(self, run: Run, row: Any, place: Any, number: Any) -> Any:
+        found = self.recorder.value_of(self.numbers(run, row)[place - run.start if run.start else place])
         return ScalarTracer(self.recorder, found, number.is_python, number.types)
 
-    def put_number_at(self, row: Any, place: Any, value: Any) -> None:
-        self.numbers(row)[place] = plain_or_traced(value)
+    def put_number_at(self, run: Run, row: Any, place: Any, value: Any) -> None:
+        self.numbers(run, row)[place - run.start if run.start else place] = plain_or_traced(value)
 
 
 class ListRecord(Record):
@@ -219,15 +273,13 @@ class ListRecord(Record):
         return len(self.records.keys)
 
     def _place(self, key: Any) -> Any:
-        """An index, from the front; of data in lists of numbers of one type."""
+        """An index, from the front where it is known."""
         length = len(self)
         if type(key) is int or (type(key) is LoopIndex and isinstance(expression_of(key), int)):
             place = int(key)
             if not -length <= place < length:
                 raise IndexError("list index out of range")
             return place % length
-        if not isinstance(self.records.column, NumbersInRow):
-            raise self.records.refuse()
         return key
 
     def __getitem__(self, key: Any) -> Any:
@@ -236,7 +288,10 @@ class ListRecord(Record):
             return list(self)[key]
         place = self._place(key)
         records.recorder.mark()
-        return records.get(self.row, place) if type(place) is int else records.number_at(self.row, place, records.column.number)
+        if type(place) is int:
+            return records.get(self.row, place)
+        run = records.run_of(place)
+        return records.number_at(run, self.row, place, run.number)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         records = self.records
@@ -246,11 +301,12 @@ class ListRecord(Record):
         if type(place) is int:
             records.put(self.row, place, value)
             return
-        form = form_in_rows(self.recorder, value)
+        run, form = records.run_of(place), form_in_rows(self.recorder, value)
         if form is None:
             raise records.refuse()
-        records._fit(records.form.of([form] * len(self)))
-        records.put_number_at(self.row, place, value)
+        places = range(run.start, run.start + len(run.forms))
+        records._fit(records.form.of([form if k in places else item for k, item in enumerate(records.form.items)]))
+        records.put_number_at(run, self.row, place, value)
 
     def __iter__(self) -> Iterator[Any]:
         return iter([self[k] for k in range(len(self))])
@@ -383,8 +439,13 @@ def sites_of(decisions: Decisions, first: Site) -> set[Site]:
 def begin_records(recorder: Recorder) -> None:
     """Memory for the records of which it is decided that they are."""
     decisions = recorder.scopes.decisions
-    for site in dict.fromkeys(decisions.by_reference.values()):
-        room = decisions.lengths.get(memory_site(site))
-        form = None if room is None else of_this_trace(recorder, room.form)
-        if isinstance(form, Items) and sites_of(decisions, site).isdisjoint(decisions.plain):
-            recorder.records[site] = Records(recorder, site, room, form)
+    rooms = {site: decisions.lengths.get(memory_site(site)) for site in dict.fromkeys(decisions.by_reference.values())}
+    for site, room in rooms.items():
+        if room is not None and sites_of(decisions, site).isdisjoint(decisions.plain):
+            recorder.records[site] = Records(recorder, site)
+    for site, records in recorder.records.items():
+        form = of_this_trace(recorder, rooms[site].form)
+        if isinstance(form, Items):
+            records.lay_out(form, rooms[site].most)
+        else:
+            raise records.refuse()

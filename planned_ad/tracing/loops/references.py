@@ -67,6 +67,7 @@ def refer(recorder: Recorder, sites: set[Site], *lists: Site) -> bool:
         for found in (decisions.written, decisions.filled_first, decisions.lengths):
             found.pop(site, None)
         decisions.filled.discard(site)
+    decisions.forget_ways()
     return True
 
 

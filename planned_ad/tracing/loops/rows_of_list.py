@@ -41,6 +41,7 @@ from .list_room import (
 )
 from .lists_in_rows import Lists, RowOfLists, room_in_rows
 from .object_copies import note_copy, refuse_truths_in
+from .references import refer, shown_at
 from .stored_forms import Array, InMemory, Number
 from .traced_list import Segment, TracedList
 
@@ -151,6 +152,9 @@ class RowsOfList(ListInTrace):
         site = items.site if type(items) is TracedList else displays[id(items)][1] if id(items) in displays else None
         is_element = type(items) is TracedList and (items.is_element or items.kind is not list)
         if self.row or site is None or is_element or site in decisions.plain or site in decisions.lengths:
+            shown = shown_at(self.recorder, items)
+            if shown is not None and refer(self.recorder, {shown}, self.site):
+                raise self.recorder.scopes.restart()
             raise self.refuse()
         decisions.growing.add(site)
         decisions.follow_comprehensions()

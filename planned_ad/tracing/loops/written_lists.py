@@ -29,7 +29,7 @@ from .forms import Rows, Unchanged, joined, put_parts
 from .held import Whole, is_number, taken_apart
 from .list_growth import lists_in
 from .object_copies import lend_to_list, note_copy
-from .references import Record, Reference, unite
+from .references import Record, Reference, shown_at, unite
 from .stored_forms import Number
 from .traced_list import Segment, TracedList
 
@@ -249,6 +249,9 @@ def put_in_rows(recorder: Recorder, target: TracedList) -> None:
     """Items that a loop reads by an index that data decide are rows of memory, to which nobody writes."""
     form = stored(merged([element_form(recorder, part, -1) for part in target.parts]))
     assert form is not None
+    sites = {shown_at(recorder, part) for part in target.parts}
+    if None not in sites:
+        recorder.row_sites[target.site] = sites  # type: ignore[assignment]
     for part in target.parts:
         lend_to_list(target, part)
         note_copy(recorder, target.site, part)

@@ -174,6 +174,12 @@ class Decisions:
         """A list is to be another one: the comprehensions that make it, or run over it, may be loops then."""
         self.unrolled = {site: found for site, found in self.unrolled.items() if found.reason != NO_STATEMENT}
 
+    def forget_ways(self) -> None:
+        """What lists are has changed: how loops over them are recorded is to be found out again."""
+        for known in (self.unrolled, self.first, self.last, self.uncounted, self.long):
+            for site in [site for site in known if site not in self.given]:
+                del known[site]
+
     def guess(self, site: Site, **known: Any) -> None:
         """Take what is in a list for something, since it is read before anything is known to be there."""
         if self.before_guess is None:
