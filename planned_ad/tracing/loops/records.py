@@ -7,6 +7,7 @@ the number of its row: what is written by one name is seen by all others, as in 
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...regions.affine import Extent
+from ...python.shadows import ShadowClass
 from ..lengths.elements import Position
 from ..lengths.sources import Memory
 from ..record.promotion import INT
@@ -25,7 +26,7 @@ from ..values.scalar_tracer import ScalarTracer
 from .columns import may_be_kept
 from .form import HandedOn
 from .forms import Items, Unchanged, elements_of
-from .held import put_together
+from .held import ObjectKind, put_together
 from .list_room import (
     MOST_ROWS,
     Appended,
@@ -40,6 +41,8 @@ from .list_room import (
     serving,
     times_within,
 )
+from .object_copies import lend_to_list
+from .object_records import begin_class, can_be_record, class_of_records, first_of_class, parts_of_object
 from .references import RECORDS, Record, Reference
 from .stored_forms import Array, InMemory, Number
 from .traced_list import Segment, TracedList
@@ -109,12 +112,18 @@ class Records:
         """Memory for so many; `form` may have such records in it."""
         recorder = self.recorder
         self.form, self.kind, self.keys, self.most, self.appended = form, form.kind, form.keys, most, Appended()
+        self.record_kind = form.kind.cls if isinstance(form.kind, ObjectKind) else form.kind
         recorder.appended.setdefault(self.site, ListsOfSite()).add(self.appended, ())
         self.known: int | None = 0
         self.runs, self.count = runs_of(form), self._memory(Number(INT, True), 1)
         for run in self.runs:
             run.column = self._memory(run.form, most)
         self._set_count(recorder.constant(0, INT))
+        if self.record_kind in RECORD_OF:
+            self.record_at = RECORD_OF[self.record_kind]
+        else:
+            self.record_at = class_of_records(self, self.record_kind)
+            begin_class(self, self.record_kind, self.record_at)
 
     def _memory(self, form: HandedOn, rows: int) -> Any:
         found = form.in_rows(rows, self, -1, 0)  # type: ignore[arg-type]
@@ -139,13 +148,19 @@ class Records:
     def at(self, row: Any) -> Record:
         """The record in a row."""
         self.recorder.rows_given.add(self.made_at)  # another object each time
-        return RECORD_OF[self.kind](self, row)
+        return self.record_at(self, row)
 
     def make(self, items: Any) -> Record:
         """Another one."""
+        self._fit(form_of_record(self.recorder, items))
+        row = self.next_row()
+        self._fill(Position(row), items)
+        return self.at(row)
+
+    def next_row(self) -> Any:
+        """The row of another one, in which there is nothing yet."""
         recorder, apply = self.recorder, self.recorder.apply
         recorder.mark()
-        self._fit(form_of_record(recorder, items))
         self._make_room()
         if self.known is not None and not recorder.scopes.depth:
             row: Any = min(self.known, self.most - 1)
@@ -158,14 +173,14 @@ class Records:
             recorder.scopes.require_after(apply("less", count, most), "bounds", NO_ROOM)
             row = ScalarTracer(recorder, apply("minimum", count, last), is_python=True)
             self._set_count(apply("add", count, recorder.constant(1, INT)))
-        self._fill(Position(row), items)
-        return self.at(row)
+        return row
 
     def _fill(self, row: Position, items: Any) -> None:
         if type(items) is TracedList and not items.is_plain:  # numbers that a loop has made
             [run] = self.runs
             self._put(run.column, row, items)
             return
+        lend_to_list(self, items)
         values = list(items.values()) if type(items) is dict else elements_of(items)
         for run in self.runs:
             some = values[run.start : run.start + len(run.forms)]
@@ -208,9 +223,13 @@ class Records:
             return form.value
         if isinstance(form, Items):
             return put_together(form.kind, form.keys, [self._element(part, row) for part in form.items])
+        assert isinstance(form, InMemory)
+        found = self.memory(form).element(row)
         if isinstance(form, Number):
-            return ScalarTracer(self.recorder, self.memory(form).element(row).read(), form.is_python, form.types)
-        raise self.refuse()
+            return ScalarTracer(self.recorder, found.read(), form.is_python, form.types)
+        found = found.copy()  # it stays what it is where another array is assigned
+        found.storage.listed = self  # and is not to be written to
+        return found
 
     def run_at(self, place: int) -> Run:
         return next(run for run in reversed(self.runs) if run.start <= place)
@@ -243,6 +262,7 @@ class Records:
         if form is None:
             raise self.refuse()
         self._fit(self.form.of([form if k == place else item for k, item in enumerate(self.form.items)]))
+        lend_to_list(self, value)
         run = self.run_at(place)
         if run.number is not None:
             self.put_number_at(run, row, place, value)
@@ -405,6 +425,10 @@ def form_of_record(recorder: Recorder, items: Any) -> HandedOn | None:
     if type(items) is dict:
         forms = [form_in_rows(recorder, value) for value in items.values()]
         return Items(dict, tuple(items), ()).of(forms)
+    if isinstance(type(items), ShadowClass):
+        names, values = parts_of_object(items)
+        forms = [form_in_rows(recorder, value) for value in values]
+        return Items(ObjectKind(type(items)), names, ()).of(forms) if can_be_record(type(items)) and names else None
     forms = []
     for part in items.parts if type(items) is TracedList else items:
         length = part.length if type(part) is Segment else 1
@@ -422,13 +446,18 @@ def followed_record(recorder: Recorder, items: Any, site: Site) -> Any:
         return items
     first = decisions.by_reference[site]
     if first not in recorder.records:
-        form = form_of_record(recorder, items)
-        if form is None or not may_be_kept(recorder, form):
-            decisions.plain |= sites_of(decisions, first)
-        else:
-            decisions.lengths[memory_site(first)] = ListRoom(form)
-        raise recorder.scopes.restart()
+        raise learn(recorder, first, items)
     return recorder.records[first].make(items)
+
+
+def learn(recorder: Recorder, site: Site, obj: Any) -> BaseException:
+    """What is in records of which this is the first one; the trace starts again."""
+    decisions, form = recorder.scopes.decisions, form_of_record(recorder, obj)
+    if form is None or not may_be_kept(recorder, form):
+        decisions.plain |= sites_of(decisions, site)
+    else:
+        decisions.lengths[memory_site(site)] = ListRoom(form)
+    return recorder.scopes.restart()
 
 
 def sites_of(decisions: Decisions, first: Site) -> set[Site]:
@@ -443,6 +472,8 @@ def begin_records(recorder: Recorder) -> None:
     for site, room in rooms.items():
         if room is not None and sites_of(decisions, site).isdisjoint(decisions.plain):
             recorder.records[site] = Records(recorder, site)
+        elif isinstance(site[0], type) and site not in decisions.plain:
+            first_of_class(recorder.namespace.shadow(site[0]), functools.partial(learn, recorder, site))
     for site, records in recorder.records.items():
         form = of_this_trace(recorder, rooms[site].form)
         if isinstance(form, Items):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from ...python.shadows import is_user_frame
+from ...python.shadows import is_user_frame, real_class
 from ..record.traced import Traced
 
 if TYPE_CHECKING:
@@ -51,7 +51,10 @@ def shown_at(recorder: Recorder, obj: Any) -> Site | None:
     for known in (recorder.shown_records, recorder.displays):
         if id(obj) in known:
             return known[id(obj)][1]
-    return obj.site if getattr(type(obj), "is_traced_list", False) and obj.kind is list else None
+    if getattr(type(obj), "is_traced_list", False):
+        return obj.site if obj.kind is list else None
+    real = real_class(type(obj))
+    return None if real is type(obj) else (real, 0)  # type: ignore[return-value]
 
 
 def refer(recorder: Recorder, sites: set[Site], *lists: Site) -> bool:
@@ -67,6 +70,9 @@ def refer(recorder: Recorder, sites: set[Site], *lists: Site) -> bool:
         for found in (decisions.written, decisions.filled_first, decisions.lengths):
             found.pop(site, None)
         decisions.filled.discard(site)
+    for site, room in decisions.lengths.items():
+        if room.form is not None and list(room.form.parts()) and site not in lists:
+            decisions.lengths[site] = replace(room, form=None)  # which may have such records in it
     decisions.forget_ways()
     return True
 

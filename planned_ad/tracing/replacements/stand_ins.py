@@ -20,6 +20,7 @@ from ...python.comprehensions import is_none, itself
 from ...python.shadows import ShadowClass, real_class
 from ..loops.letters import Letter
 from ..loops.none_or_value import NoneOrValue, decided
+from ..loops.references import Record
 from ..record.recorder import Recorder
 from ..values.array_classes import ClassArray
 from ..values.number_types import is_of, told_apart
@@ -173,6 +174,8 @@ def kind_of(found: MadeLater) -> type:
             return type(obj, *definition)
         obj = decided(obj)
         kind = type(real_behind(obj))
+        if issubclass(kind, Record):
+            return found.get(id(obj.records.record_kind), obj.records.record_kind)
         if kind.__module__.startswith(TRACERS):
             if kind is ScalarTracer and obj.types:
                 raise told_apart(obj.recorder, obj.types)

@@ -1,0 +1,137 @@
+"""Objects of the program's classes that it has by reference: their attributes lie in a row of memory, see `records`.
+
+Such an object is one of a class derived from the program's, in which each attribute is a property that reads and writes
+the memory; its methods are the program's own.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ...python.shadows import ShadowClass, real_class
+from .object_contents import attributes_held, named_slots
+from .references import Record
+
+if TYPE_CHECKING:
+    from .records import Records
+
+OWN = ("__setattr__", "__delattr__", "__getattribute__", "__getattr__", "__new__", "__del__", "__dict__", "__init_subclass__")
+REFUSED = ("__copy__", "__deepcopy__", "__reduce_ex__", "__reduce__", "__getstate__", "__setstate__", "__delattr__")
+
+
+def can_be_record(cls: Any) -> bool:
+    """Whether objects of a class are no more than what is assigned to their attributes."""
+    if not isinstance(cls, ShadowClass) or real_class(cls) is cls or issubclass(cls, BaseException):
+        return False
+    own = [base for base in cls.__mro__ if base is not object]
+    if any(base.__flags__ & HEAP_TYPE == 0 or any(True for _ in named_slots(base)) for base in own):
+        return False
+    return not any(name in vars(base) and not _is_plain(vars(base)[name]) for base in own for name in OWN)
+
+
+HEAP_TYPE = 1 << 9
+
+
+def _is_plain(found: Any) -> bool:
+    """What each class with attributes has."""
+    return isinstance(found, types.GetSetDescriptorType)
+
+
+class ObjectRecord(Record):
+    """An object of one of the program's classes; of those that are being made some attributes are `unset`."""
+
+    __slots__ = ("unset",)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in self.records.keys:
+            kind = getattr(type(self), name, None)
+            if hasattr(type(kind), "__set__"):  # a property of the program's
+                object.__setattr__(self, name, value)
+                return
+            raise self.records.refuse()
+        object.__setattr__(self, name, value)
+
+
+def _refusing(name: str) -> None:
+    def method(self: ObjectRecord, *args: Any) -> Any:
+        raise self.records.refuse()
+
+    method.__name__ = name
+    setattr(ObjectRecord, name, method)
+
+
+for _name in REFUSED:
+    _refusing(_name)
+
+
+def is_one(self: ObjectRecord, other: Any) -> Any:
+    """Whether two are one object; in place of Python's `==` for objects."""
+    return self.row == other.row if issubclass(type(other), Record) and other.records is self.records else False
+
+
+def attribute(name: str, place: int) -> property:
+    """The property that stands for one."""
+
+    def get(self: ObjectRecord) -> Any:
+        if name in self.unset:
+            raise AttributeError(f"'{self.records.record_kind.__name__}' object has no attribute '{name}'")
+        return self.records.get(self.row, place)
+
+    def put(self: ObjectRecord, value: Any) -> None:
+        if name in self.unset and self.records.recorder.scopes.depth == self.unset[name]:
+            self.unset.pop(name)
+        self.records.put(self.row, place, value)
+
+    return property(get, put)
+
+
+def class_of_records(records: Records, cls: type) -> Callable[[Records, Any], ObjectRecord]:
+    """What makes of the number of a row the object that is in it."""
+    body: dict[str, Any] = {name: attribute(name, place) for place, name in enumerate(records.keys)}
+    body |= {"__module__": __name__, "__qualname__": cls.__qualname__, "__slots__": (), "__dict__": property(_refuse)}
+    if real_class(cls).__eq__ is object.__eq__:
+        body |= {"__eq__": is_one, "__hash__": _refuse}
+    derived: Any = type(cls)(cls.__name__, (cls, ObjectRecord), body)
+
+    def at(records: Records, row: Any, unset: Any = ()) -> ObjectRecord:
+        found: ObjectRecord = object.__new__(derived)
+        for name, value in (("records", records), ("row", row), ("unset", unset)):
+            object.__setattr__(found, name, value)
+        return found
+
+    return at
+
+
+def _refuse(found: ObjectRecord) -> Any:
+    raise found.records.refuse()
+
+
+def begin_class(records: Records, cls: type, at: Callable[..., ObjectRecord]) -> None:
+    """Objects of the class are such records from now on."""
+
+    def make(*args: Any, **kwargs: Any) -> ObjectRecord:
+        depth = records.recorder.scopes.depth
+        found = at(records, records.next_row(), dict.fromkeys(records.keys, depth))
+        type(found).__init__(found, *args, **kwargs)
+        if found.unset:
+            raise records.refuse()
+        return found
+
+    type.__setattr__(cls, "__made_by__", make)
+
+
+def first_of_class(cls: type, learn: Callable[[Any], BaseException]) -> None:
+    """The first object of a class tells what is in one."""
+
+    def make(*args: Any, **kwargs: Any) -> Any:
+        raise learn(type.__call__(cls, *args, **kwargs))
+
+    type.__setattr__(cls, "__made_by__", make)
+
+
+def parts_of_object(obj: Any) -> tuple[tuple[str, ...], list[Any]]:
+    """Names and values of its attributes."""
+    found = dict(attributes_held(obj))
+    return tuple(found), list(found.values())
