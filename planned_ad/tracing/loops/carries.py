@@ -45,7 +45,7 @@ from .letters import CODE, Letters, all_texts, may_be_text
 from .lists_in_turn import is_dead
 from .moving_lengths import NextLength, NextListLength
 from .none_or_value import PARTS, NoneOrValue
-from .object_copies import is_of_numbers, may_be_copied
+from .object_copies import is_of_numbers, may_be_copied, sites_of_lists
 from .places import Place
 from .state import State
 from .stored_forms import KINDS, Array, Number
@@ -210,7 +210,8 @@ class Joiner:
         if parts is not None and others is not None and parts[:2] == others[:2]:
             if has_places(parts[0]) and not (is_alone(old, self.then) and is_alone(new, self.now)):
                 return Nothing()
-            return Items(parts[0], parts[1], tuple(self.join(name, a, b) for a, b in zip(parts[2], others[2])))
+            listed = sites_of_lists(recorder, old) | sites_of_lists(recorder, new)
+            return Items(parts[0], parts[1], tuple(self.join(name, a, b) for a, b in zip(parts[2], others[2])), listed)
         if is_number(old) and is_number(new):
             return self.join_numbers(name, old, new)
         if recorder.is_array(old) and recorder.is_array(new):
@@ -233,7 +234,7 @@ class Joiner:
         parts, others = taken_apart(old), taken_apart(new)
         if parts is None or others is None or parts[:2] != others[:2] or not may_be_copied(parts[0]):
             return Nothing()
-        found = Items(*parts[:2], tuple(self.join(name, a, b) for a, b in zip(parts[2], others[2])), site)
+        found = Items(*parts[:2], tuple(self.join(name, a, b) for a, b in zip(parts[2], others[2])), frozenset([site]))
         return (
             found
             if is_of_numbers(found) and not any(isinstance(leaf, Nothing) for leaf in found.leaves())

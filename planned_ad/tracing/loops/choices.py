@@ -21,6 +21,7 @@ from .forms import Items, Nothing, Unchanged, joined
 from .held import has_places, is_alone, memory_of, taken_apart
 from .lengths_of_data import OfAnyLength
 from .none_or_value import NoneOrValue
+from .object_copies import sites_of_lists
 from .places import Place
 from .state import State
 from .stored_forms import Array
@@ -51,6 +52,9 @@ def choose(
     if form is None:
         form = Unchanged(value if old is ABSENT else old)
     found = joined(form, Unchanged(value))
+    listed = sites_of_lists(recorder, value) | sites_of_lists(recorder, old)
+    if isinstance(found, Items) and not listed <= found.listed:
+        found = replace(found, listed=found.listed | listed)
 
     def allocate(dtype: np.dtype, shape: tuple[int, ...]) -> Buffer:
         with recorder.scopes.beside(apart):

@@ -262,7 +262,7 @@ class Items(HandedOn):
     kind: Any  # its type, or what else it is made as
     keys: tuple[Any, ...]
     items: tuple[HandedOn, ...]
-    listed: Site | None = field(default=None, compare=False)  # where the list was made that has it, too
+    listed: frozenset[Site] = field(default=frozenset(), compare=False)  # where lists were made that have it, too
 
     def parts(self) -> Iterable[HandedOn]:
         return self.items
@@ -297,8 +297,8 @@ class Items(HandedOn):
 
     def made(self, recorder: Recorder, items: list[Any]) -> Any:
         found = put_together(self.kind, self.keys, items)
-        if self.listed is not None:
-            note_copy(recorder, self.listed, found)
+        for site in self.listed:
+            note_copy(recorder, site, found)
         return found
 
     def leave(self, recorder: Recorder, value: Any, index: int) -> Stores:

@@ -110,6 +110,16 @@ def note_copy(recorder: Recorder, site: Site, obj: Any) -> None:
         note_copy(recorder, site, item)
 
 
+def sites_of_lists(recorder: Recorder, value: Any) -> frozenset[Site]:
+    """Where the lists were made that have an object, or one of those in a tuple, too."""
+    parts = taken_apart(value) if recorder.copied else None
+    if parts is None:
+        return frozenset()
+    found = recorder.copied.get(id(value))
+    own: frozenset[Site] = frozenset() if found is None else frozenset(found.sites)
+    return own.union(*(sites_of_lists(recorder, item) for item in parts[2]))
+
+
 def lend_to_list(owner: ListInTrace, value: Any) -> None:
     """A row does not change when the array is written to that was put into the list: such a write is refused."""
     recorder = owner.recorder
