@@ -197,6 +197,11 @@ def _count(items, value):
     return sum(1 for item in items if item == value)
 
 
+def _keys(items, key):
+    """By what `items` are sorted."""
+    return [key(item) for item in items]
+
+
 def _enumerated(items, start):
     """`enumerate(items, start)`."""
     k = start - 1

@@ -146,7 +146,7 @@ class Growth:
                 raise grown.target.uneven()
             form = common
         if form is None or form.is_known or not may_be_kept(loop.recorder, form):
-            raise grown.target.refuse()
+            raise grown.target.refer(new)
         loop.recorder.filled.add(grown.target.site)
         grown.form, grown.each, grown.column = form, each, None
         return False
@@ -174,7 +174,7 @@ class Growth:
         inner += objects
         is_new = all(id(found) not in before and not getattr(found, "is_element", False) for found in inner)
         if not is_new or len(set(map(id, inner))) < len(inner):
-            raise grown.target.refuse()
+            raise grown.target.refer(new)
 
     def _has_room(self, grown: Grown, each: int) -> bool:
         """Whether its rows are as many as are put there: a `while` learns how often it runs."""

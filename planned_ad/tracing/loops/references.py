@@ -71,7 +71,8 @@ def refer(recorder: Recorder, sites: set[Site], *lists: Site) -> bool:
             found.pop(site, None)
         decisions.filled.discard(site)
     for site, room in decisions.lengths.items():
-        if room.form is not None and list(room.form.parts()) and site not in lists:
+        is_of_items = site[1] < RECORDS and room.form is not None and list(room.form.parts())
+        if is_of_items and site not in lists:
             decisions.lengths[site] = replace(room, form=None)  # which may have such records in it
     decisions.forget_ways()
     return True

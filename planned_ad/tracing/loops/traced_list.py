@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -301,10 +301,14 @@ class TracedList(ListInTrace):
     def lay_down_if_better(self) -> BaseException:
         return self.lay_down() if self.recorder.is_better_in_memory(self) else self.refer()
 
-    def refer(self) -> BaseException:
-        """What to raise where data say which of its items is meant: they are records, from now on, if they can be."""
-        found = {site for part in self.parts if (site := shown_at(self.recorder, part)) is not None}
-        found = self.recorder.row_sites.get(self.site, found)
+    def refer(self, items: Iterable[Any] = ()) -> BaseException:
+        """What to raise where data say which of its items is meant: they are records, from now on, if they can be.
+
+        With `items` those are meant that come to be in it.
+        """
+        found = {site for part in items or self.parts if (site := shown_at(self.recorder, part)) is not None}
+        if not items:
+            found = self.recorder.row_sites.get(self.site, found)
         return self.recorder.scopes.restart() if refer(self.recorder, found, self.site) else self.refuse()
 
     def lay_down(self) -> BaseException:

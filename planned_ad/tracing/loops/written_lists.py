@@ -217,21 +217,34 @@ def lay_down_list(recorder: Recorder, target: TracedList) -> None:
 
 def common_reference(target: TracedList) -> Reference | None:
     """As what its items are handed on, where all are records; these lie in one memory from now on."""
-    kinds = []
-    for part in target.parts:
-        found = getattr(part.column, "kind", None) if type(part) is Segment else taken_apart(part)
-        kinds.append(found[0] if type(found) is tuple else found)
+    kinds = [kind_of_items(part) for part in target.parts]
     if not kinds or not all(isinstance(kind, Reference) for kind in kinds):
         return None
     for kind in kinds:
         unite(kind, kinds[0])
-    return kinds[0]  # type: ignore[return-value]
+    return kinds[0]  # type: ignore[no-any-return]
+
+
+def kind_of_items(part: Any) -> Any:
+    """As what an item, or those of a segment, are handed on."""
+    if type(part) is Segment:
+        return part.column.reference if isinstance(part.column, Written) else getattr(part.column, "kind", None)
+    found = taken_apart(part)
+    return None if found is None else found[0]
+
+
+def rows_of_records(part: Any) -> Any:
+    """The numbers of the rows of a record, or of a segment of them."""
+    if type(part) is not Segment:
+        return part.row
+    column = part.column
+    return Segment(replace(column, reference=None) if isinstance(column, Written) else column.items[0], part.length)
 
 
 def put_references(recorder: Recorder, target: TracedList, reference: Reference) -> None:
     """A list of records, of which others may take the place: it is the numbers of their rows."""
-    rows = [Segment(part.column.items[0], part.length) if type(part) is Segment else part.row for part in target.parts]
-    memory = recorder.call(np.array, (TracedList(recorder, target.site, rows).traced(),), {"dtype": INT})
+    rows = TracedList(recorder, target.site, list(map(rows_of_records, target.parts)))
+    memory = recorder.call(np.array, (rows.traced(),), {"dtype": INT})
     memory.storage.line = target.line
     found = Written(Number(INT, is_python=True), memory, reference)
     target.parts, target.is_written = [Segment(found, memory.shape[0])], True

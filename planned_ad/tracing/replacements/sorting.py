@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import control
 from ...python.comprehensions import sort
 from ..loops.columns import is_chosen_in
 from ..loops.consumers import is_generator_expression
@@ -41,6 +42,9 @@ def sorting_replacements(recorder: Recorder) -> dict[int, object]:
         return ordered_items((frame.f_code, frame.f_lasti), items, key, reverse)
 
     def put_in_order(items: Any, **options: Any) -> None:
+        if type(items) is TracedList and options.keys() <= {"key", "reverse"}:
+            sort_memory(recorder, items, options.get("key"), bool(options.get("reverse", False)))
+            return
         if type(items) is not list or recorder.is_concrete(items) or not options.keys() <= {"key", "reverse"}:
             items.sort(**options)
             return
@@ -78,6 +82,28 @@ def sorting_replacements(recorder: Recorder) -> dict[int, object]:
         return items_in_rows(recorder, site, rows, len(items))
 
     return {id(sorted): in_order, id(sort): put_in_order}
+
+
+def sort_memory(recorder: Recorder, items: TracedList, key: Callable[[Any], Any] | None, reverse: bool) -> None:
+    """`items.sort(...)` of a list that lies in memory, or comes to lie there."""
+    items.settle()
+    items.lay_down_where_filled()
+    if not items.is_written or items.memory.ndim > 1 or items.is_element:
+        raise items.lay_down()
+    column, count, keys = items.parts[0].column, len(items.memory), [items.memory]
+    if key is not None or column.reference is not None:
+        found = recorder.namespace.function(control._keys)(items, key or _itself)
+        listed = found if type(found) is list else [found[k] for k in range(count)] if count <= recorder.unroll else None
+        columns = [found.traced()] if listed is None else numbers_of(recorder, listed)
+        if columns is None or (listed is None and columns[0].ndim != 1):
+            raise items.refuse()
+        keys = columns
+    recorder.mark()
+    items.memory[...] = items.memory[positions_in_order(recorder, keys, reverse)]
+
+
+def _itself(item: Any) -> Any:
+    return item
 
 
 def numbers_in_memory(recorder: Recorder, items: Any) -> Number | None:
@@ -132,7 +158,7 @@ def positions_in_order(recorder: Recorder, columns: Sequence[Any], reverse: bool
 def taken_in_order(recorder: Recorder, form: HandedOn, items: Sequence[Any], order: Any) -> HandedOn:
     """The form with items in its rows, in an order."""
     if isinstance(form, Items):
-        inner = [taken_in_order(recorder, part, column, order) for part, column in zip(form.items, zip(*items))]
+        inner = [taken_in_order(recorder, part, column, order) for part, column in zip(form.items, zip(*map(form.elements_of, items)))]
         return replace(form, items=tuple(inner))
     if isinstance(form, Number):
         memory = recorder.call(np.array, (list(items),), {"dtype": form.dtype})
