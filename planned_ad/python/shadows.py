@@ -297,10 +297,6 @@ class ShadowClass(type):
     A class that traced code defines on top of a shadow class has the ordinary behaviour.
     """
 
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        make = vars(cls).get("__made_by__")  # where the tracer has another way to make them
-        return super().__call__(*args, **kwargs) if make is None else make(*args, **kwargs)
-
     def __setattr__(cls, name: str, value: object) -> None:
         super().__setattr__(name, value)
         forget_looked_up(cls)
@@ -398,6 +394,7 @@ def build_class(body: types.FunctionType, name: str, *bases: Any, **options: Any
             method = vars(cls)[name]
             if type(method) is types.FunctionType:
                 type.__setattr__(cls, name, as_called(names.namespace.shadow, name, method))
+        names.namespace.class_made(body.__code__, cls)
     return cls
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from ...python.frames import user_frame
 from ...tape.tape import Value
 from ..lengths.elements import Length
+from ..record.decisions import Site
 from ..record.recorder import Recorder
 from ..values.identity import refuse_truths
 from ..values.number_types import Types, pass_types_on, told_apart
@@ -23,7 +24,7 @@ from .list_room import follow_queues, make_room, of_run_time_length
 from .lists_in_rows import holds_lists, of_lists
 from .none_or_value import refuse_nones
 from .object_copies import refuse_changed
-from .records import begin_records
+from .records import begin_records, check_records, class_made, learn_class
 from .recorded_loop import RecordedLoop
 from .traced_list import TracedList
 from .while_loops import test_while
@@ -43,6 +44,12 @@ class LoopFlow:
     def begin(self, frame: types.FrameType) -> None:
         self.on_integers.begin(frame)
         begin_records(self.recorder)
+
+    def class_made(self, body: types.CodeType, cls: type) -> None:
+        class_made(self.recorder, body, cls)
+
+    def learn_class(self, site: Site, obj: Any) -> bool:
+        return learn_class(self.recorder, site, obj)
 
     def told_apart(self, types: Types) -> BaseException:
         return told_apart(self.recorder, types)
@@ -107,6 +114,7 @@ class LoopFlow:
     def finish(self) -> None:
         self.recorder.scopes.decisions.attempt = None
         self.before_run()
+        check_records(self.recorder)
         refuse_identity(self.recorder)
         refuse_changed(self.recorder)
         refuse_truths(self.recorder)

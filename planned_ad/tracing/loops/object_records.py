@@ -10,7 +10,7 @@ import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ...python.shadows import ShadowClass, real_class
+from ...python.shadows import real_class
 from .object_contents import attributes_held, named_slots
 from .references import Record
 
@@ -23,7 +23,7 @@ REFUSED = ("__copy__", "__deepcopy__", "__reduce_ex__", "__reduce__", "__getstat
 
 def can_be_record(cls: Any) -> bool:
     """Whether objects of a class are no more than what is assigned to their attributes."""
-    if not isinstance(cls, ShadowClass) or real_class(cls) is cls or issubclass(cls, BaseException):
+    if issubclass(cls, BaseException):
         return False
     own = [base for base in cls.__mro__ if base is not object]
     if any(base.__flags__ & HEAP_TYPE == 0 or any(True for _ in named_slots(base)) for base in own):
@@ -109,26 +109,16 @@ def _refuse(found: ObjectRecord) -> Any:
 
 
 def begin_class(records: Records, cls: type, at: Callable[..., ObjectRecord]) -> None:
-    """Objects of the class are such records from now on."""
+    """Objects of the class are such records from now on; `__init__` follows."""
 
-    def make(*args: Any, **kwargs: Any) -> ObjectRecord:
-        depth = records.recorder.scopes.depth
-        found = at(records, records.next_row(), dict.fromkeys(records.keys, depth))
-        type(found).__init__(found, *args, **kwargs)
-        if found.unset:
-            raise records.refuse()
+    def make(kind: type, /, *args: Any, **kwargs: Any) -> Any:
+        if kind is not cls:
+            return object.__new__(kind)
+        found = at(records, records.next_row(), dict.fromkeys(records.keys, records.recorder.scopes.depth))
+        records.made.append(found)
         return found
 
-    type.__setattr__(cls, "__made_by__", make)
-
-
-def first_of_class(cls: type, learn: Callable[[Any], BaseException]) -> None:
-    """The first object of a class tells what is in one."""
-
-    def make(*args: Any, **kwargs: Any) -> Any:
-        raise learn(type.__call__(cls, *args, **kwargs))
-
-    type.__setattr__(cls, "__made_by__", make)
+    type.__setattr__(cls, "__new__", staticmethod(make))
 
 
 def parts_of_object(obj: Any) -> tuple[tuple[str, ...], list[Any]]:

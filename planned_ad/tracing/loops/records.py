@@ -7,15 +7,14 @@ the number of its row: what is written by one name is seen by all others, as in 
 
 from __future__ import annotations
 
-import functools
 import sys
+import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...python.shadows import ShadowClass
 from ..lengths.elements import Position
 from ..lengths.sources import Memory
 from ..record.promotion import INT
@@ -26,7 +25,7 @@ from ..values.scalar_tracer import ScalarTracer
 from .columns import may_be_kept
 from .form import HandedOn
 from .forms import Items, Unchanged, elements_of
-from .held import ObjectKind, put_together
+from .held import put_together
 from .list_room import (
     MOST_ROWS,
     Appended,
@@ -42,7 +41,7 @@ from .list_room import (
     times_within,
 )
 from .object_copies import lend_to_list
-from .object_records import begin_class, can_be_record, class_of_records, first_of_class, parts_of_object
+from .object_records import ObjectRecord, begin_class, can_be_record, class_of_records, parts_of_object
 from .references import RECORDS, Record, Reference
 from .stored_forms import Array, InMemory, Number
 from .traced_list import Segment, TracedList
@@ -112,18 +111,23 @@ class Records:
         """Memory for so many; `form` may have such records in it."""
         recorder = self.recorder
         self.form, self.kind, self.keys, self.most, self.appended = form, form.kind, form.keys, most, Appended()
-        self.record_kind = form.kind.cls if isinstance(form.kind, ObjectKind) else form.kind
+        self.record_kind: Any = None
+        self.made: list[ObjectRecord] = []
         recorder.appended.setdefault(self.site, ListsOfSite()).add(self.appended, ())
         self.known: int | None = 0
         self.runs, self.count = runs_of(form), self._memory(Number(INT, True), 1)
         for run in self.runs:
             run.column = self._memory(run.form, most)
         self._set_count(recorder.constant(0, INT))
-        if self.record_kind in RECORD_OF:
-            self.record_at = RECORD_OF[self.record_kind]
-        else:
-            self.record_at = class_of_records(self, self.record_kind)
-            begin_class(self, self.record_kind, self.record_at)
+        if self.made_at[1]:  # a list or dict
+            self.record_kind, self.record_at = form.kind, RECORD_OF[form.kind]
+
+    def begin_class(self, cls: type) -> None:
+        """Objects of this class are these records."""
+        if self.record_kind is not None:
+            raise self.refuse()
+        self.record_kind, self.record_at = cls, class_of_records(self, cls)
+        begin_class(self, cls, self.record_at)
 
     def _memory(self, form: HandedOn, rows: int) -> Any:
         found = form.in_rows(rows, self, -1, 0)  # type: ignore[arg-type]
@@ -425,10 +429,6 @@ def form_of_record(recorder: Recorder, items: Any) -> HandedOn | None:
     if type(items) is dict:
         forms = [form_in_rows(recorder, value) for value in items.values()]
         return Items(dict, tuple(items), ()).of(forms)
-    if isinstance(type(items), ShadowClass):
-        names, values = parts_of_object(items)
-        forms = [form_in_rows(recorder, value) for value in values]
-        return Items(ObjectKind(type(items)), names, ()).of(forms) if can_be_record(type(items)) and names else None
     forms = []
     for part in items.parts if type(items) is TracedList else items:
         length = part.length if type(part) is Segment else 1
@@ -472,11 +472,35 @@ def begin_records(recorder: Recorder) -> None:
     for site, room in rooms.items():
         if room is not None and sites_of(decisions, site).isdisjoint(decisions.plain):
             recorder.records[site] = Records(recorder, site)
-        elif isinstance(site[0], type) and site not in decisions.plain:
-            first_of_class(recorder.namespace.shadow(site[0]), functools.partial(learn, recorder, site))
     for site, records in recorder.records.items():
         form = of_this_trace(recorder, rooms[site].form)
-        if isinstance(form, Items):
-            records.lay_out(form, rooms[site].most)
-        else:
+        if not isinstance(form, Items):
             raise records.refuse()
+        records.lay_out(form, rooms[site].most)
+        if isinstance(site[0], type):
+            records.begin_class(recorder.namespace.shadow(site[0]))
+
+
+def check_records(recorder: Recorder) -> None:
+    """At the end: each object has got all of its attributes where it was made."""
+    for records in recorder.records.values():
+        if any(found.unset for found in records.made):
+            raise records.refuse()
+
+
+def class_made(recorder: Recorder, body: types.CodeType, cls: type) -> None:
+    """The program has defined a class."""
+    site = (body, 0)
+    recorder.classes[cls] = site
+    if site in recorder.records:
+        recorder.records[site].begin_class(cls)
+
+
+def learn_class(recorder: Recorder, site: Site, obj: Any) -> bool:
+    """Whether objects of a class can be records, as one of them is."""
+    names, values = parts_of_object(obj)
+    form = Items(dict, names, ()).of([form_in_rows(recorder, value) for value in values]) if names else None
+    if form is None or not can_be_record(type(obj)) or not may_be_kept(recorder, form):
+        return False
+    recorder.scopes.decisions.lengths[memory_site(site)] = ListRoom(form)
+    return True

@@ -53,8 +53,11 @@ def shown_at(recorder: Recorder, obj: Any) -> Site | None:
             return known[id(obj)][1]
     if getattr(type(obj), "is_traced_list", False):
         return obj.site if obj.kind is list else None
-    real = real_class(type(obj))
-    return None if real is type(obj) else (real, 0)  # type: ignore[return-value]
+    cls, real = type(obj), real_class(type(obj))
+    site: Any = recorder.classes.get(cls) if real is cls else (real, 0)
+    if site is not None:
+        recorder.record_examples[site] = obj
+    return site  # type: ignore[no-any-return]
 
 
 def refer(recorder: Recorder, sites: set[Site], *lists: Site) -> bool:
@@ -64,6 +67,9 @@ def refer(recorder: Recorder, sites: set[Site], *lists: Site) -> bool:
     """
     decisions = recorder.scopes.decisions
     if not sites or not sites.isdisjoint(decisions.plain) or sites <= decisions.by_reference.keys():
+        return False
+    known = recorder.record_examples
+    if not all(recorder.flow.learn_class(site, known[site]) for site in sites if site in known):
         return False
     join_sites(decisions.by_reference, sites)
     for site in (*lists, *sites):

@@ -97,6 +97,11 @@ class RowsOfList(ListInTrace):
     def refuse(self) -> BaseException:
         return super().refuse() if self.row is None else self.row.owner.refuse()
 
+    def refer(self) -> BaseException:
+        """What to raise where its elements, which are lists, would have to be records."""
+        sites = self.recorder.row_sites.get(self.site, set())
+        return self.recorder.scopes.restart() if refer(self.recorder, sites, self.site) else self.refuse()
+
     def _number(self, number: int) -> ScalarTracer:
         return ScalarTracer(self.recorder, self.recorder.constant(number, INT), is_python=True)
 
@@ -124,6 +129,7 @@ class RowsOfList(ListInTrace):
         """An element, for which the form of those that it has serves, too."""
         if type(value) is list or is_traced_list(value):
             value = self._of_data_length(value)
+            self.recorder.row_sites.setdefault(self.site, set()).add(value.site)
             common = room_in_rows(self.recorder, self.site, self.form, value)
         else:
             common = self._common_form(value)

@@ -86,7 +86,7 @@ class RunTimeList(RowsOfList):
         if self.kind is tuple:
             raise AttributeError("'tuple' object has no attribute 'append'")
         if where is not None and isinstance(self.form, Lists):
-            raise self.refuse()
+            raise self.refer()
         recorder = self.recorder
         recorder.mark()
         self.is_heap = False
@@ -146,7 +146,7 @@ class RunTimeList(RowsOfList):
     def _extend(self, other: RunTimeList) -> None:
         """By the elements of another one."""
         if self.kind is tuple or isinstance(self.form or other.form, Lists):
-            raise self.refuse()
+            raise self.refer()
         recorder, apply, self.is_heap = self.recorder, self.recorder.apply, False
         recorder.mark()
         if other.form is not None and (self.form is None or not is_alike(self.form, other.form)):
@@ -172,7 +172,7 @@ class RunTimeList(RowsOfList):
 
     def pop(self, where: Any = -1) -> Any:
         if self.kind is tuple or isinstance(self.form, Lists):
-            raise self.refuse()
+            raise self.refer()
         recorder, row, self.is_heap = self.recorder, self._row(where), False
         found = self._element(self._rows(), row)
         left = recorder.apply("subtract", self.length_.count, recorder.constant(1, INT))
@@ -202,7 +202,7 @@ class RunTimeList(RowsOfList):
 
     def clear(self) -> None:
         if self.kind is tuple or isinstance(self.form, Lists):
-            raise self.refuse()
+            raise self.refer()
         self.filled = self._number(0)
 
     def __delitem__(self, key: Any) -> None:
@@ -318,7 +318,7 @@ class RunTimeList(RowsOfList):
     def _slice(self, key: slice) -> Any:
         """Another list, of some of its elements."""
         if isinstance(self.form, Lists):
-            raise self.refuse()
+            raise self.refer()
         start, length, step = stretch(self.recorder, key, self.length_)
         found = RunTimeList(self.recorder, self.site, [], self.kind)
         part = Appended(limit=longest(key))

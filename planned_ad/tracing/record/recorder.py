@@ -102,6 +102,8 @@ class Recorder:
         self.written_out: collections.Counter[Site] = collections.Counter()  # operations of short loops
         self.shown_records: dict[int, tuple[Any, Site]] = {}  # what may be a record, and where it was made, by identity
         self.records: dict[Site, Any] = {}  # those that are
+        self.classes: dict[type, Site] = {}  # that the program has defined
+        self.record_examples: dict[Site, Any] = {}  # an object of each class of which lists have some
         self.displays: dict[int, tuple[Any, Site]] = {}  # lists, queues that were made, and where, by identity
         self.row_sites: dict[Site, set[Site]] = {}  # of lists of lists in memory, where the inner ones were made
         self.copied_lists: set[int] = set()  # of these, what `list` has made of other things

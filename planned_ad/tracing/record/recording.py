@@ -38,6 +38,12 @@ class Flow(Protocol):
     def iterate(self, length: Any, item: Callable[[Any], Any], holders: tuple[Any, ...] = ()) -> Iterator[Any]:
         """An iterator over `item(0)` to `item(length - 1)`, for which a loop may be recorded once; of these lists."""
 
+    def class_made(self, body: types.CodeType, cls: type) -> None:
+        """The program has defined a class."""
+
+    def learn_class(self, site: Any, obj: Any) -> bool:
+        """Whether objects of a class can be records, as one of them is."""
+
     def could_be_filled(self, items: Any) -> bool:
         """Whether a list has been made with its length, and others take the place of what is in it."""
 
