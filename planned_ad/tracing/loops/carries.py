@@ -46,6 +46,7 @@ from .lists_in_turn import is_dead
 from .moving_lengths import NextLength, NextListLength
 from .none_or_value import PARTS, NoneOrValue
 from .object_copies import is_of_numbers, may_be_copied, sites_of_lists
+from .references import ROW, common_reference_of, refer, sites_to_refer
 from .places import Place
 from .state import State
 from .stored_forms import KINDS, Array, Number
@@ -204,12 +205,15 @@ class Joiner:
         if may_be_text(old) and may_be_text(new) and recorder.scopes.decisions.letters is not False:
             letters = Letters(all_texts(old, new), is_chosen=True)
             return Items(letters, CODE, (self.number(name, letters.code_of(old), INT, True),))
+        reference = common_reference_of(old, new)
+        if reference is not None:
+            return Items(reference, ROW, (self.join(name, reference.row_of(old), reference.row_of(new)),))
         parts, others = taken_apart(old), taken_apart(new)
         if others is not None and others[0] is complex and is_number(old):  # it becomes complex in the first iteration
             parts = complex, others[1], [old, old * 0.0]
         if parts is not None and others is not None and parts[:2] == others[:2]:
             if has_places(parts[0]) and not (is_alone(old, self.then) and is_alone(new, self.now)):
-                return Nothing()
+                return Nothing(records=sites_to_refer(recorder, old, new))
             listed = sites_of_lists(recorder, old) | sites_of_lists(recorder, new)
             return Items(parts[0], parts[1], tuple(self.join(name, a, b) for a, b in zip(parts[2], others[2])), listed)
         if is_number(old) and is_number(new):
@@ -227,6 +231,8 @@ class Joiner:
             found = self.join_run_time(name, old, new)
             if found is not None or type(old) is RunTimeArray:
                 return found or Nothing()
+        if refer(recorder, set(sites_to_refer(recorder, old, new))):
+            raise recorder.scopes.restart()
         raise NotCarried(f"has `{name}`, which is {described(old)} first and {described(new, old)} then")
 
     def join_listed(self, name: str, old: Any, new: Any, site: Site) -> HandedOn:

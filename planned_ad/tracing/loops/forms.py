@@ -58,7 +58,7 @@ from .letters import CODE, Letters, all_texts, may_be_text
 from .none_or_value import PARTS, NoneOrValue, optional
 from .object_contents import attributes_held
 from .object_copies import note_copy
-from .references import Reference, unite
+from .references import NO_ROW, ROW, Record, Reference, refer, unite
 from .stored_forms import Array, Number
 from .traced_list import Segment, TracedList
 
@@ -87,6 +87,7 @@ def joined(a: HandedOn | None, b: HandedOn | None, *, exact: bool = False) -> Ha
 
 def as_optional(a: HandedOn, b: HandedOn) -> tuple[HandedOn, HandedOn]:
     """Two forms, of which one is that of None and the other of a number or array, as forms of what may be either."""
+    a, b = as_optional_record(a, b), as_optional_record(b, a)
     parts, others = optional_form(a), optional_form(b)
     if parts is None or others is None or (is_form_of_held(a) and is_form_of_held(b)):
         return a, b
@@ -95,6 +96,30 @@ def as_optional(a: HandedOn, b: HandedOn) -> tuple[HandedOn, HandedOn]:
         return a, b
     one, other = (Items(NoneOrValue, PARTS, (found[0], found[1] or held)) for found in (parts, others))
     return (a if isinstance(a, Items) else one), other
+
+
+def as_optional_record(form: HandedOn, other: HandedOn) -> HandedOn:
+    """The form of None, or of a record, as that of one or the other, where that of something else is the other."""
+    own, its = reference_of(form), reference_of(other)
+    if own is not None:
+        is_mixed = (its is not None and its.may_be_none) or _is_none(other)
+        if not is_mixed or own.may_be_none:
+            return form
+        opened = form.opened()
+        assert isinstance(opened, Items)
+        return replace(opened, kind=own.or_none)
+    return Items(its.or_none, ROW, (Unchanged(NO_ROW),)) if its is not None and _is_none(form) else form
+
+
+def reference_of(form: HandedOn) -> Reference | None:
+    """As what a record of this form is handed on."""
+    if isinstance(form, Unchanged) and issubclass(type(form.value), Record):
+        return form.value.reference  # type: ignore[no-any-return]
+    return form.kind if isinstance(form, Items) and isinstance(form.kind, Reference) else None
+
+
+def _is_none(form: HandedOn) -> bool:
+    return isinstance(form, Unchanged) and form.value is None
 
 
 def as_letters(a: HandedOn, b: HandedOn) -> tuple[HandedOn, HandedOn]:
@@ -320,9 +345,9 @@ class Items(HandedOn):
         if self.kind is NoneOrValue:
             held = self.items[1]
             return optional_parts(value, held.value if isinstance(held, Unchanged) else 0)
-        if isinstance(self.kind, Letters):
-            code = self.kind.code_of(value)
-            return None if code is None else [code]
+        if isinstance(self.kind, Letters | Reference):
+            number = self.kind.code_of(value) if isinstance(self.kind, Letters) else self.kind.row_of(value)
+            return None if number is None else [number]
         found = taken_apart(value)
         return found[2] if found is not None and found[:2] == (self.kind, self.keys) else None
 
@@ -411,9 +436,17 @@ class Nothing(HandedOn):
 
     reason: str = DIFFERS
     refuse: Refusal | None = field(default=None, compare=False)  # what to raise where it is read
+    records: frozenset[Site] = field(default=frozenset(), compare=False)  # where what it may be could be a record
 
     def begin(self, recorder: Recorder, index: int, name: str) -> Any:
-        return Lost(recorder, name, self.reason, self.refuse)
+        def refuse(reason: str, is_first: bool) -> BaseException:
+            if refer(recorder, set(self.records)):
+                return recorder.scopes.restart()
+            if self.refuse is not None:
+                return self.refuse(reason, is_first)
+            return recorder.scopes.unroll_innermost(reason, recorder.builder.line)
+
+        return Lost(recorder, name, self.reason, refuse if self.records else self.refuse)
 
 
 def innermost_form(form: HandedOn | None) -> tuple[Any, tuple[int, ...]]:

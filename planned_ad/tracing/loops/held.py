@@ -103,7 +103,7 @@ def taken_apart(value: Any) -> Parts | None:
     if kind is Letter:
         return value.letters, CODE, [value.code]
     if issubclass(kind, Record):
-        return value.records.reference, ROW, [value.row]
+        return value.reference, ROW, [value.row]
     whole = kind_of_parts(value)
     if whole is not None:
         names, parts = zip(*complex_parts(value))

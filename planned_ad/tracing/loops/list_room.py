@@ -284,7 +284,7 @@ def of_this_trace(recorder: Recorder, form: HandedOn | None) -> HandedOn | None:
         return form
     if isinstance(form.kind, Reference):
         records = recorder.records.get(recorder.scopes.decisions.by_reference.get(form.kind.site))
-        return None if records is None else replace(form, kind=records.reference)
+        return None if records is None else replace(form, kind=replace(records.reference, may_be_none=form.kind.may_be_none))
     kind, items = form.kind, [of_this_trace(recorder, part) for part in form.items]
     cls = kind.cls if type(kind) is ObjectKind else kind
     if isinstance(cls, ShadowClass):

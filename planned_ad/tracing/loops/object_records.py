@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...python.shadows import real_class
 from .object_contents import attributes_held, named_slots
-from .references import Record
+from .references import Record, Reference
 
 if TYPE_CHECKING:
     from .records import Records
@@ -68,6 +68,8 @@ for _name in REFUSED:
 
 def is_one(self: ObjectRecord, other: Any) -> Any:
     """Whether two are one object; in place of Python's `==` for objects."""
+    if other is None:
+        return self.is_none()
     return self.row == other.row if issubclass(type(other), Record) and other.records is self.records else False
 
 
@@ -77,27 +79,29 @@ def attribute(name: str, place: int) -> property:
     def get(self: ObjectRecord) -> Any:
         if name in self.unset:
             raise AttributeError(f"'{self.records.record_kind.__name__}' object has no attribute '{name}'")
-        return self.records.get(self.row, place)
+        return self.records.get(self.place, place)
 
     def put(self: ObjectRecord, value: Any) -> None:
         if name in self.unset and self.records.recorder.scopes.depth == self.unset[name]:
             self.unset.pop(name)
-        self.records.put(self.row, place, value)
+        self.records.put(self.place, place, value)
 
     return property(get, put)
 
 
-def class_of_records(records: Records, cls: type) -> Callable[[Records, Any], ObjectRecord]:
+def class_of_records(records: Records, cls: type) -> Callable[[Reference, Any], ObjectRecord]:
     """What makes of the number of a row the object that is in it."""
     body: dict[str, Any] = {name: attribute(name, place) for place, name in enumerate(records.keys)}
     body |= {"__module__": __name__, "__qualname__": cls.__qualname__, "__slots__": (), "__dict__": property(_refuse)}
     if real_class(cls).__eq__ is object.__eq__:
         body |= {"__eq__": is_one, "__hash__": _refuse}
+    if not hasattr(cls, "__bool__") and not hasattr(cls, "__len__"):
+        body["__bool__"] = lambda self: not self.is_none()
     derived: Any = type(cls)(cls.__name__, (cls, ObjectRecord), body)
 
-    def at(records: Records, row: Any, unset: Any = ()) -> ObjectRecord:
+    def at(reference: Reference, row: Any, unset: Any = ()) -> ObjectRecord:
         found: ObjectRecord = object.__new__(derived)
-        for name, value in (("records", records), ("row", row), ("unset", unset)):
+        for name, value in (("reference", reference), ("row", row), ("unset", unset)):
             object.__setattr__(found, name, value)
         return found
 
@@ -114,7 +118,7 @@ def begin_class(records: Records, cls: type, at: Callable[..., ObjectRecord]) ->
     def make(kind: type, /, *args: Any, **kwargs: Any) -> Any:
         if kind is not cls:
             return object.__new__(kind)
-        found = at(records, records.next_row(), dict.fromkeys(records.keys, records.recorder.scopes.depth))
+        found = at(records.reference, records.next_row(), dict.fromkeys(records.keys, records.recorder.scopes.depth))
         records.made.append(found)
         return found
 

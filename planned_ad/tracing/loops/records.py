@@ -149,17 +149,17 @@ class Records:
         scopes.decisions.plain |= sites_of(scopes.decisions, self.made_at)
         return scopes.restart()
 
-    def at(self, row: Any) -> Record:
+    def at(self, row: Any, reference: Reference) -> Record:
         """The record in a row."""
         self.recorder.rows_given.add(self.made_at)  # another object each time
-        return self.record_at(self, row)
+        return self.record_at(reference, row)
 
     def make(self, items: Any) -> Record:
         """Another one."""
         self._fit(form_of_record(self.recorder, items))
         row = self.next_row()
         self._fill(Position(row), items)
-        return self.at(row)
+        return self.at(row, self.reference)
 
     def next_row(self) -> Any:
         """The row of another one, in which there is nothing yet."""
@@ -296,6 +296,9 @@ class ListRecord(Record):
     def __len__(self) -> int:
         return len(self.records.keys)
 
+    def __bool__(self) -> bool:
+        return not self.is_none()
+
     def _place(self, key: Any) -> Any:
         """An index, from the front where it is known."""
         length = len(self)
@@ -313,9 +316,9 @@ class ListRecord(Record):
         place = self._place(key)
         records.recorder.mark()
         if type(place) is int:
-            return records.get(self.row, place)
+            return records.get(self.place, place)
         run = records.run_of(place)
-        return records.number_at(run, self.row, place, run.number)
+        return records.number_at(run, self.place, place, run.number)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         records = self.records
@@ -323,14 +326,14 @@ class ListRecord(Record):
             raise records.refuse()
         place = self._place(key)
         if type(place) is int:
-            records.put(self.row, place, value)
+            records.put(self.place, place, value)
             return
         run, form = records.run_of(place), form_in_rows(self.recorder, value)
         if form is None:
             raise records.refuse()
         places = range(run.start, run.start + len(run.forms))
         records._fit(records.form.of([form if k in places else item for k, item in enumerate(records.form.items)]))
-        records.put_number_at(run, self.row, place, value)
+        records.put_number_at(run, self.place, place, value)
 
     def __iter__(self) -> Iterator[Any]:
         return iter([self[k] for k in range(len(self))])
@@ -368,17 +371,20 @@ class DictRecord(Record):
     def __len__(self) -> int:
         return len(self.records.keys)
 
+    def __bool__(self) -> bool:
+        return not self.is_none()
+
     def __getitem__(self, key: Any) -> Any:
         if type(key) is not str:
             raise self.records.refuse()
         if key not in self.records.keys:
             raise KeyError(key)
-        return self.records.get(self.row, self.records.keys.index(key))
+        return self.records.get(self.place, self.records.keys.index(key))
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if type(key) is not str or key not in self.records.keys:
             raise self.records.refuse()
-        self.records.put(self.row, self.records.keys.index(key), value)
+        self.records.put(self.place, self.records.keys.index(key), value)
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.records.keys)
@@ -416,7 +422,7 @@ class DictRecord(Record):
         raise self.records.refuse()
 
 
-RECORD_OF: dict[type, Callable[[Records, Any], Record]] = {list: ListRecord, dict: DictRecord}
+RECORD_OF: dict[type, Callable[[Reference, Any], Record]] = {list: ListRecord, dict: DictRecord}
 
 
 def memory_site(site: Site) -> Site:

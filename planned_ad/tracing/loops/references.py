@@ -8,34 +8,65 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ...python.shadows import is_user_frame, real_class
+from ...tape.guards import RAISES
+from ..record.promotion import INT
 from ..record.traced import Traced
 
 if TYPE_CHECKING:
     from ..record.decisions import Site
     from ..record.recorder import Recorder
 
-ROW = ("row",)
+ROW, NO_ROW = ("row",), -1
+MISSING = "None is used as an object"
 RECORDS = 1 << 41  # from the site of a record to that of the memory of all that are made there
 
 
 @dataclass(frozen=True)
 class Reference:
-    """The kind of thing as which one of the records is handed on that an instruction makes."""
+    """The kind of thing as which one of the records is handed on that an instruction makes; or None, as row -1."""
 
     site: Site
     records: Any = field(compare=False)  # of the present trace
+    may_be_none: bool = False
 
     def made(self, row: Any) -> Any:
-        return self.records.at(row)
+        return None if type(row) is int and row == NO_ROW else self.records.at(row, self)
+
+    def row_of(self, value: Any) -> Any:
+        """As which something is handed on; None for what is no such thing."""
+        if value is None:
+            return NO_ROW if self.may_be_none else None
+        if not issubclass(type(value), Record):
+            return None
+        is_fit = value.reference == self or (self.may_be_none and value.reference.site == self.site)
+        return value.row if is_fit else None
+
+    @property
+    def or_none(self) -> Reference:
+        """One of these, or None: functions have to ask for that."""
+        recorder = self.records.recorder
+        decisions = recorder.scopes.decisions
+        if decisions.nones is None:
+            decisions.nones = True
+            recorder.watch.off()
+            raise recorder.scopes.restart()
+        if not decisions.nones:
+            raise self.records.refuse()
+        recorder.gives_nones = True
+        return replace(self, may_be_none=True)
 
 
 class Record(Traced):
-    """One of `records`, in the row of that number."""
+    """One of the records that an instruction makes, in the row of that number."""
 
-    __slots__ = ("records", "row")
+    __slots__ = ("reference", "row")
 
-    def __init__(self, records: Any, row: Any):
-        self.records, self.row = records, row
+    def __init__(self, reference: Reference, row: Any):
+        self.reference, self.row = reference, row
+
+    @property
+    def records(self) -> Any:
+        return self.reference.records
 
     @property
     def recorder(self) -> Recorder:  # type: ignore[override]
@@ -44,6 +75,20 @@ class Record(Traced):
     @property  # type: ignore[misc]
     def __class__(self) -> type:
         return self.records.record_kind if is_user_frame(sys._getframe(1)) else type(self)  # type: ignore[no-any-return]
+
+    def is_none(self) -> Any:
+        """Whether it is None: a test of data, where it may be."""
+        return self.row < 0 if self.reference.may_be_none else False
+
+    @property
+    def place(self) -> Any:
+        """Its row, where there has to be one."""
+        if not self.reference.may_be_none:
+            return self.row
+        recorder = self.recorder
+        recorder.scopes.require_after(recorder.value_of(self.row >= 0), RAISES, MISSING)
+        row = recorder.apply("maximum", recorder.value_of(self.row), recorder.constant(0, INT))
+        return type(self.row)(recorder, row, is_python=True) if recorder.is_scalar(self.row) else self.row
 
 
 def shown_at(recorder: Recorder, obj: Any) -> Site | None:
@@ -94,7 +139,25 @@ def join_sites(by_reference: dict[Site, Site], sites: Iterable[Site]) -> None:
 
 def unite(a: Any, b: Any) -> None:
     """Of two kinds of which one serves for the other; records that lie in two memories lie in one from now on."""
-    if isinstance(a, Reference) and isinstance(b, Reference) and a != b:
+    if isinstance(a, Reference) and isinstance(b, Reference) and a.site != b.site:
         scopes = b.records.recorder.scopes
         join_sites(scopes.decisions.by_reference, (a.site, b.site))
         raise scopes.restart()
+
+
+def sites_to_refer(recorder: Recorder, *values: Any) -> frozenset[Site]:
+    """Where things were made that could be records, of which a variable holds one or another."""
+    decisions = recorder.scopes.decisions
+    sites = {shown_at(recorder, value) for value in values if value is not None}
+    is_known = None in sites or not sites.isdisjoint(decisions.plain | decisions.by_reference.keys())
+    return frozenset() if is_known else frozenset(sites)  # type: ignore[arg-type]
+
+
+def common_reference_of(a: Any, b: Any) -> Reference | None:
+    """As what two things are handed on of which one at least is a record, and the other one too, or None."""
+    records = [value for value in (a, b) if issubclass(type(value), Record)]
+    if len(records) + (a is None) + (b is None) < 2 or not records:
+        return None
+    unite(records[0].reference, records[-1].reference)
+    is_mixed = len(records) < 2 or any(value.reference.may_be_none for value in records)
+    return records[0].reference.or_none if is_mixed else records[0].reference

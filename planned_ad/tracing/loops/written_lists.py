@@ -83,10 +83,12 @@ class Written(HandedOn):
 
     def write(self, owner: TracedList, row: Any, value: Any) -> None:
         if self.reference is not None:
-            if not issubclass(type(value), Record):
+            if issubclass(type(value), Record):
+                unite(self.reference, value.reference)
+            found = self.reference.row_of(value)
+            if found is None:
                 raise owner.refuse()
-            unite(self.reference, value.records.reference)
-            self.memory[row] = plain_or_traced(value.row)
+            self.memory[row] = plain_or_traced(found)
             return
         if self.memory.ndim > 1 or not is_number(value):
             raise owner.refer() if self.memory.ndim > 1 else to_be_filled(owner)

@@ -155,7 +155,9 @@ def identity_replacements(recorder: Recorder) -> dict[int, object]:
 
     return {
         id(itself): of_one,
-        id(is_none): lambda obj: obj.is_none() if type(obj) is Letter else decided(obj) is None,
+        id(is_none): lambda obj: (
+            obj.is_none() if type(obj) is Letter or issubclass(type(obj), Record) else decided(obj) is None
+        ),
         id(id): identity_of,
         id(operator.is_): is_,
         id(operator.is_not): lambda a, b, /: not is_(a, b),
