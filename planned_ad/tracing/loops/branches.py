@@ -25,7 +25,7 @@ from ..record.recorder import Recorder
 from ..record.scopes import MOST_TESTS, Scope
 from . import splits, suspended_sides
 from .carries import NextArray
-from .choices import ABSENT, arrays_in, cannot_be_chosen, choose, is_private, taken_up
+from .choices import ABSENT, arrays_in, choose, is_private, records_instead, taken_up
 from .form import HandedOn, place_for
 from .forms import Nothing
 from .generators import open_generators
@@ -309,10 +309,8 @@ class Branches:
             value = now.values.get(key, (place, ABSENT))[1]
             old = active.entry.values.get(key, (place, ABSENT))[1]
             form = node.chosen.get(key)
-            reason = cannot_be_chosen(recorder, value, now)
             if not isinstance(form, Nothing):
-                chosen = Nothing(reason) if reason else choose(recorder, apart, place, form, value, old, known)
-                node.chosen[key] = chosen
+                node.chosen[key] = choose(recorder, apart, place, form, value, old, now, known)
             node.names[key, active.outcome] = recorder.copies.names_in(value)
             if node.chosen[key] is not form:
                 self.generation += 1
@@ -373,7 +371,8 @@ class Branches:
             found[key] = now.values[key][0], carry.in_place(recorder)
         name = unnoticed(found.values(), now)
         if name:
-            again = self.loop.begun_without(name) or splits.split(recorder, active.site)
+            again = records_instead(recorder, node.chosen.values())
+            again = again or self.loop.begun_without(name) or splits.split(recorder, active.site)
             raise again or self.refused(f"reads `{name}`, {DIFFERS}")
         write_state(found, self.recorder.copied)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ from .lengths_of_data import OfAnyLength
 from .none_or_value import NoneOrValue
 from .object_copies import sites_of_lists
 from .places import Place
+from .references import refer, sites_to_refer
 from .state import State
 from .stored_forms import Array
 from .traced_list import TracedList
@@ -40,6 +41,7 @@ def choose(
     form: HandedOn | None,
     value: Any,
     old: Any,
+    state: State,
     known: Container[int],
 ) -> HandedOn:
     """The form in which a changed variable comes out of the branch: `form` where that fits what a side leaves.
@@ -49,6 +51,9 @@ def choose(
     """
     if value is ABSENT:
         return Nothing()
+    reason = cannot_be_chosen(recorder, value, state)
+    if reason:
+        return Nothing(reason, records=sites_to_refer(recorder, value, *(() if old is ABSENT else (old,))))
     if form is None:
         form = Unchanged(value if old is ABSENT else old)
     found = joined(form, Unchanged(value))
@@ -60,7 +65,15 @@ def choose(
         with recorder.scopes.beside(apart):
             return recorder.builder.new_buffer("local", place.name, dtype, contiguous(shape))
 
-    return Nothing() if found is None else opened_where_traced(found, known).placed(allocate)
+    if found is None:
+        return Nothing(records=sites_to_refer(recorder, value, *(() if old is ABSENT else (old,))))
+    return opened_where_traced(found, known).placed(allocate)
+
+
+def records_instead(recorder: Recorder, forms: Iterable[HandedOn]) -> BaseException | None:
+    """What to raise where places of which one is read hold one thing or another that could be records."""
+    sites = set().union(*(form.records for form in forms if isinstance(form, Nothing)))
+    return recorder.scopes.restart() if refer(recorder, sites) else None
 
 
 def opened_where_traced(form: HandedOn, known: Container[int]) -> HandedOn:
