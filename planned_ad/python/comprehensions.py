@@ -36,8 +36,8 @@ KINDS = ("list", "tuple")
 FILLING = ("append", "setdefault")
 PLAIN = (ast.Name, ast.Constant, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.expr_context)
 TESTS = frozenset(name for name in dis.opname if "JUMP_IF" in name)
-BUILD_LIST, BUILD_MAP, IS_OP, LOAD_CONST = (dis.opmap[name] for name in ("BUILD_LIST", "BUILD_MAP", "IS_OP", "LOAD_CONST"))
-MAKES = frozenset({BUILD_LIST, BUILD_MAP} | {dis.opmap[name] for name in ("BUILD_CONST_KEY_MAP",) if name in dis.opmap})
+BUILD_LIST, IS_OP, LOAD_CONST = (dis.opmap[name] for name in ("BUILD_LIST", "IS_OP", "LOAD_CONST"))
+BUILD_MAPS = [dis.opmap[name] for name in ("BUILD_MAP", "BUILD_CONST_KEY_MAP") if name in dis.opmap]
 SCOPED = frozenset({"super", "__class__", "locals", "vars", "dir", "eval", "exec"})  # see where they are written
 FUTURE = functools.reduce(
     int.__or__, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
@@ -139,11 +139,17 @@ def _is_concerned(code: types.CodeType) -> bool:
     operations = code.co_code[::2]
     if code.co_name == "<genexpr>" and any(one.opname in TESTS for one in instructions_of(code)):
         return True
-    if MAKES.intersection(operations) or not {*KINDS, "sort", "deque", "index"}.isdisjoint(code.co_names):
+    if BUILD_LIST in operations or _makes_dicts(code) or not {*KINDS, "sort", "deque", "index"}.isdisjoint(code.co_names):
         return True
     if IS_OP in operations and any(b == IS_OP and a != LOAD_CONST for a, b in itertools.pairwise(operations)):
         return True
     return any(map(_is_concerned, _inner(code)))
+
+
+def _makes_dicts(code: types.CodeType) -> bool:
+    """Whether there are dict displays with something in them."""
+    pairs = zip(code.co_code[::2], code.co_code[1::2])
+    return any(operation in BUILD_MAPS and count for operation, count in pairs)
 
 
 @functools.lru_cache(maxsize=4096)

@@ -23,7 +23,7 @@ from .lengths_of_data import OfAnyLength
 from .none_or_value import NoneOrValue
 from .object_copies import sites_of_lists
 from .places import Place
-from .references import refer, sites_to_refer
+from .references import refer, shown_at, sites_to_refer
 from .state import State
 from .stored_forms import Array
 from .traced_list import TracedList
@@ -60,6 +60,9 @@ def choose(
     listed = sites_of_lists(recorder, value) | sites_of_lists(recorder, old)
     if isinstance(found, Items) and not listed <= found.listed:
         found = replace(found, listed=found.listed | listed)
+    if isinstance(found, Items) and found.kind in (list, dict) and found.shown is None:
+        shown = shown_at(recorder, value)
+        found = found if shown is None else replace(found, shown=shown)
 
     def allocate(dtype: np.dtype, shape: tuple[int, ...]) -> Buffer:
         with recorder.scopes.beside(apart):

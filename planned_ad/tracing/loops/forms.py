@@ -288,13 +288,14 @@ class Items(HandedOn):
     keys: tuple[Any, ...]
     items: tuple[HandedOn, ...]
     listed: frozenset[Site] = field(default=frozenset(), compare=False)  # where lists were made that have it, too
+    shown: Site | None = field(default=None, compare=False)  # where it was made itself, if that is known
 
     def parts(self) -> Iterable[HandedOn]:
         return self.items
 
     @property
     def is_known(self) -> bool:  # type: ignore[override]
-        return any(part.is_known for part in self.items)
+        return not isinstance(self.kind, Reference) and any(part.is_known for part in self.items)
 
     def stored(self) -> HandedOn | None:
         return self.of([part.stored() for part in self.items])
@@ -322,6 +323,8 @@ class Items(HandedOn):
 
     def made(self, recorder: Recorder, items: list[Any]) -> Any:
         found = put_together(self.kind, self.keys, items)
+        if self.shown is not None:
+            recorder.shown_records[id(found)] = (found, self.shown)
         for site in self.listed:
             note_copy(recorder, site, found)
         return found

@@ -20,6 +20,7 @@ from .held import is_made_of_attributes, number_type
 from .list_in_trace import is_traced_list
 from .object_copies import has_arrays_in_objects, note_copy, refuse_truths_in
 from .places import Key, Place
+from .references import shown_at
 from .stored_forms import Number
 from .traced_list import Segment, TracedList
 
@@ -127,6 +128,8 @@ class Growth:
         if any(is_traced_list(part) and type(part) is not TracedList for part in new):
             raise grown.target.uneven()  # its elements are lists whose length is data
         self._know_lists(grown, new)
+        sites = {site for part in new if (site := shown_at(loop.recorder, part)) is not None}
+        loop.recorder.row_sites.setdefault(grown.target.site, set()).update(sites)
         form = merged([element_form(loop.recorder, part, loop.depth) for part in new])
         if form is not None:
             refuse_truths_in(grown.target, form)

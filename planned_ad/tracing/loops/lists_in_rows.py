@@ -29,6 +29,7 @@ from .list_room import (
     passes_around,
     serving,
 )
+from .references import refuse_in_list
 from .stored_forms import Number
 from .traced_list import TracedList
 
@@ -151,14 +152,14 @@ def room_in_rows(recorder: Recorder, site: Site, form: HandedOn | None, value: A
         form = Lists((site[0], site[1] + ROWS))
         lengths.setdefault(form.site, ListRoom(value.form, value.most))
     if not isinstance(form, Lists):
-        raise value.refuse()
+        raise refuse_in_list(recorder, value)
     room = lengths[form.site]
     if room.form is None or value.form is None or room.is_guessed:
         each = value.form or room.form
     else:
         each = serving(room.form, value.form)
         if each is None:
-            raise value.refuse()
+            raise refuse_in_list(recorder, value)
     is_known = each is room.form or (each is not None and room.form is not None and is_alike(each, room.form))
     if not is_known or room.most < value.most:
         is_guessed = room.is_guessed and value.form is None

@@ -92,7 +92,9 @@ class Record(Traced):
 
 
 def shown_at(recorder: Recorder, obj: Any) -> Site | None:
-    """Where a list or dict was made that may become such a record."""
+    """Where a list, dict or object was made that is such a record, or may become one."""
+    if issubclass(type(obj), Record):
+        return obj.reference.site  # type: ignore[no-any-return]
     for known in (recorder.shown_records, recorder.displays):
         if id(obj) in known:
             return known[id(obj)][1]
@@ -149,8 +151,8 @@ def sites_to_refer(recorder: Recorder, *values: Any) -> frozenset[Site]:
     """Where things were made that could be records, of which a variable holds one or another."""
     decisions = recorder.scopes.decisions
     sites = {shown_at(recorder, value) for value in values if value is not None}
-    is_known = None in sites or not sites.isdisjoint(decisions.plain | decisions.by_reference.keys())
-    return frozenset() if is_known else frozenset(sites)  # type: ignore[arg-type]
+    is_tried = None in sites or not sites.isdisjoint(decisions.plain) or sites <= decisions.by_reference.keys()
+    return frozenset() if is_tried else frozenset(sites)  # type: ignore[arg-type]
 
 
 def common_reference_of(a: Any, b: Any) -> Reference | None:
@@ -161,3 +163,18 @@ def common_reference_of(a: Any, b: Any) -> Reference | None:
     unite(records[0].reference, records[-1].reference)
     is_mixed = len(records) < 2 or any(value.reference.may_be_none for value in records)
     return records[0].reference.or_none if is_mixed else records[0].reference
+
+
+def refer_beside(recorder: Recorder, reference: Any, value: Any) -> None:
+    """Something is put beside records, or None: the trace starts again where it can be a record too."""
+    if isinstance(reference, Reference) and value is not None and not issubclass(type(value), Record):
+        shown = shown_at(recorder, value)
+        if shown is not None and refer(recorder, {reference.site, shown}):
+            raise recorder.scopes.restart()
+
+
+def refuse_in_list(recorder: Recorder, items: Any) -> BaseException:
+    """What to raise for a list that cannot be in another one as it is: it is a record from now on, if it can be."""
+    shown = shown_at(recorder, items)
+    is_new = shown is not None and refer(recorder, {shown})
+    return recorder.scopes.restart() if is_new else items.refuse()  # type: ignore[no-any-return]

@@ -41,7 +41,7 @@ from .list_room import (
 )
 from .lists_in_rows import Lists, RowOfLists, room_in_rows
 from .object_copies import note_copy, refuse_truths_in
-from .references import refer, shown_at
+from .references import refer, refer_beside, shown_at
 from .stored_forms import Array, InMemory, Number
 from .traced_list import Segment, TracedList
 
@@ -127,6 +127,7 @@ class RowsOfList(ListInTrace):
 
     def _known(self, value: Any) -> Any:
         """An element, for which the form of those that it has serves, too."""
+        refer_beside(self.recorder, getattr(self.form, "kind", None), value)
         if type(value) is list or is_traced_list(value):
             value = self._of_data_length(value)
             self.recorder.row_sites.setdefault(self.site, set()).add(value.site)

@@ -304,11 +304,11 @@ class TracedList(ListInTrace):
     def refer(self, items: Iterable[Any] = ()) -> BaseException:
         """What to raise where data say which of its items is meant: they are records, from now on, if they can be.
 
-        With `items` those are meant that come to be in it.
+        `items` come to be in it.
         """
-        found = {site for part in items or self.parts if (site := shown_at(self.recorder, part)) is not None}
-        if not items:
-            found = self.recorder.row_sites.get(self.site, found)
+        sites = {shown_at(self.recorder, part) for part in (*items, *self.parts)}
+        sites |= self.recorder.row_sites.get(self.site, set())
+        found = {site for site in sites if site is not None}
         return self.recorder.scopes.restart() if refer(self.recorder, found, self.site) else self.refuse()
 
     def lay_down(self) -> BaseException:

@@ -29,7 +29,7 @@ from .forms import Rows, Unchanged, joined, put_parts
 from .held import Whole, is_number, taken_apart
 from .list_growth import lists_in
 from .object_copies import lend_to_list, note_copy
-from .references import Record, Reference, shown_at, unite
+from .references import Record, Reference, refer_beside, shown_at, unite
 from .stored_forms import Number
 from .traced_list import Segment, TracedList
 
@@ -85,6 +85,7 @@ class Written(HandedOn):
         if self.reference is not None:
             if issubclass(type(value), Record):
                 unite(self.reference, value.reference)
+            refer_beside(owner.recorder, self.reference, value)
             found = self.reference.row_of(value)
             if found is None:
                 raise owner.refuse()
