@@ -107,8 +107,8 @@ def chosen_row(holder: Any, *keys: Any) -> Any:
 
 
 HELPERS = {
-    SORT: sort, COLLECTED: collected, DISPLAY: display, RECORD: record, QUEUE: queue, ITSELF: itself, IS_NONE: is_none, EXITS: exits,
-    ITEM: item_of, ROW: chosen_row, INDEX: index, EACH: tested_items,
+    SORT: sort, COLLECTED: collected, DISPLAY: display, RECORD: record, QUEUE: queue, ITSELF: itself,
+    IS_NONE: is_none, EXITS: exits, ITEM: item_of, ROW: chosen_row, INDEX: index, EACH: tested_items,
 }  # fmt: skip
 
 
@@ -139,7 +139,11 @@ def _is_concerned(code: types.CodeType) -> bool:
     operations = code.co_code[::2]
     if code.co_name == "<genexpr>" and any(one.opname in TESTS for one in instructions_of(code)):
         return True
-    if BUILD_LIST in operations or _makes_dicts(code) or not {*KINDS, "sort", "deque", "index"}.isdisjoint(code.co_names):
+    if (
+        BUILD_LIST in operations
+        or _makes_dicts(code)
+        or not {*KINDS, "sort", "deque", "index"}.isdisjoint(code.co_names)
+    ):
         return True
     if IS_OP in operations and any(b == IS_OP and a != LOAD_CONST for a, b in itertools.pairwise(operations)):
         return True

@@ -154,10 +154,6 @@ class Namespace:
         self._fill()
         return result
 
-    def class_made(self, body: types.CodeType, cls: type) -> None:
-        """Traced code has defined a class."""
-        self.recorder.flow.class_made(body, cls)
-
     def _fill(self) -> None:
         # Inserting into a dict or set runs the `__hash__` of shadow instances, so every instance is filled before.
         while self._unfilled or self._uninserted:

@@ -24,8 +24,8 @@ from .forms import Count, Items, Moving, Rows, Unchanged, moved
 from .held import has_places, is_made_of_arrays, put_together, taken_apart
 from .lengths_of_data import of_any_length
 from .letters import Letters
-from .references import Reference
 from .none_or_value import NoneOrValue
+from .references import RecordKind
 from .stored_forms import Array, InMemory, Number
 from .traced_list import Segment, TracedList
 
@@ -89,7 +89,7 @@ class Leaving:
         if parts[0] is ComplexArray and not value.is_known:
             value.storage.settle(recorder)
         items = [self.survivor(item) for item in parts[2]]
-        is_one = is_made_of_arrays(parts[0]) or parts[0] is NoneOrValue or isinstance(parts[0], Letters | Reference)
+        is_one = is_made_of_arrays(parts[0]) or parts[0] is NoneOrValue or isinstance(parts[0], Letters | RecordKind)
         if is_one:  # put together when the loop is over
             forms = (item if isinstance(item, HandedOn) else Unchanged(item) for item in items)
             return Items(parts[0], parts[1], tuple(forms))

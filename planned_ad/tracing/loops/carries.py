@@ -46,8 +46,8 @@ from .lists_in_turn import is_dead
 from .moving_lengths import NextLength, NextListLength
 from .none_or_value import PARTS, NoneOrValue
 from .object_copies import is_of_numbers, may_be_copied, sites_of_lists
-from .references import ROW, common_reference_of, refer, sites_to_refer
 from .places import Place
+from .references import ROW_NUMBER, common_reference_of, refer, sites_to_refer
 from .state import State
 from .stored_forms import KINDS, Array, Number
 from .traced_list import Segment, TracedList
@@ -207,7 +207,7 @@ class Joiner:
             return Items(letters, CODE, (self.number(name, letters.code_of(old), INT, True),))
         reference = common_reference_of(old, new)
         if reference is not None:
-            return Items(reference, ROW, (self.join(name, reference.row_of(old), reference.row_of(new)),))
+            return Items(reference, ROW_NUMBER, (self.join(name, reference.row_of(old), reference.row_of(new)),))
         parts, others = taken_apart(old), taken_apart(new)
         if others is not None and others[0] is complex and is_number(old):  # it becomes complex in the first iteration
             parts = complex, others[1], [old, old * 0.0]

@@ -23,7 +23,7 @@ from .lengths_of_data import OfAnyLength
 from .none_or_value import NoneOrValue
 from .object_copies import sites_of_lists
 from .places import Place
-from .references import refer, shown_at, sites_to_refer
+from .references import refer, site_of_record, sites_to_refer
 from .state import State
 from .stored_forms import Array
 from .traced_list import TracedList
@@ -61,7 +61,7 @@ def choose(
     if isinstance(found, Items) and not listed <= found.listed:
         found = replace(found, listed=found.listed | listed)
     if isinstance(found, Items) and found.kind in (list, dict) and found.shown is None:
-        shown = shown_at(recorder, value)
+        shown = site_of_record(recorder, value)
         found = found if shown is None else replace(found, shown=shown)
 
     def allocate(dtype: np.dtype, shape: tuple[int, ...]) -> Buffer:

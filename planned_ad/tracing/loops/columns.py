@@ -20,7 +20,7 @@ from .held import is_made_of_attributes, is_number, number_type, taken_apart
 from .letters import Letter, Letters, may_be_chosen
 from .none_or_value import NoneOrValue
 from .object_copies import may_be_copied
-from .references import Record
+from .references import RecordInRow
 from .stored_forms import Array, Number
 from .traced_list import Segment, TracedList
 
@@ -53,7 +53,7 @@ def element_form(recorder: Recorder, element: Any, depth: int, objects: int = MO
         return form_of_list(recorder, elements_of(element), depth, objects)
     is_object = is_made_of_attributes(kind)
     is_in_parts = isinstance(element, tuple) or kind in TAKEN_APART or kind_of_parts(element) is not None
-    is_in_parts = is_in_parts or (is_object and objects > 0) or issubclass(kind, Record)
+    is_in_parts = is_in_parts or (is_object and objects > 0) or issubclass(kind, RecordInRow)
     parts = taken_apart(element) if is_in_parts else None
     if parts is None or (is_object and not may_be_copied(parts[0])):
         return None

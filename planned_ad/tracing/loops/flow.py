@@ -24,8 +24,9 @@ from .list_room import follow_queues, make_room, of_run_time_length
 from .lists_in_rows import holds_lists, of_lists
 from .none_or_value import refuse_nones
 from .object_copies import refuse_changed
-from .records import begin_records, check_records, class_made, learn_class
 from .recorded_loop import RecordedLoop
+from .records import begin_records, check_records, class_made, learn_class
+from .references import KnownRecords
 from .traced_list import TracedList
 from .while_loops import test_while
 from .whiles_on_integers import WhilesOnIntegers
@@ -36,7 +37,7 @@ class LoopFlow:
     """The loops and branches of one trace; see `record.recording.Flow`."""
 
     def __init__(self, recorder: Recorder):
-        self.recorder = recorder
+        self.recorder, recorder.records = recorder, KnownRecords()
         self.on_integers = WhilesOnIntegers(recorder)
         self.sites, self.notice = self.on_integers.sites, self.on_integers.notice
         self.compared, self.undecided = self.on_integers.compared, self.on_integers.undecided

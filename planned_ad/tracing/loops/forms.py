@@ -58,7 +58,7 @@ from .letters import CODE, Letters, all_texts, may_be_text
 from .none_or_value import PARTS, NoneOrValue, optional
 from .object_contents import attributes_held
 from .object_copies import note_copy
-from .references import NO_ROW, ROW, Record, Reference, refer, unite
+from .references import NO_ROW, ROW_NUMBER, RecordInRow, RecordKind, refer, unite
 from .stored_forms import Array, Number
 from .traced_list import Segment, TracedList
 
@@ -108,14 +108,14 @@ def as_optional_record(form: HandedOn, other: HandedOn) -> HandedOn:
         opened = form.opened()
         assert isinstance(opened, Items)
         return replace(opened, kind=own.or_none)
-    return Items(its.or_none, ROW, (Unchanged(NO_ROW),)) if its is not None and _is_none(form) else form
+    return Items(its.or_none, ROW_NUMBER, (Unchanged(NO_ROW),)) if its is not None and _is_none(form) else form
 
 
-def reference_of(form: HandedOn) -> Reference | None:
+def reference_of(form: HandedOn) -> RecordKind | None:
     """As what a record of this form is handed on."""
-    if isinstance(form, Unchanged) and issubclass(type(form.value), Record):
+    if isinstance(form, Unchanged) and issubclass(type(form.value), RecordInRow):
         return form.value.reference  # type: ignore[no-any-return]
-    return form.kind if isinstance(form, Items) and isinstance(form.kind, Reference) else None
+    return form.kind if isinstance(form, Items) and isinstance(form.kind, RecordKind) else None
 
 
 def _is_none(form: HandedOn) -> bool:
@@ -295,7 +295,7 @@ class Items(HandedOn):
 
     @property
     def is_known(self) -> bool:  # type: ignore[override]
-        return not isinstance(self.kind, Reference) and any(part.is_known for part in self.items)
+        return not isinstance(self.kind, RecordKind) and any(part.is_known for part in self.items)
 
     def stored(self) -> HandedOn | None:
         return self.of([part.stored() for part in self.items])
@@ -324,7 +324,7 @@ class Items(HandedOn):
     def made(self, recorder: Recorder, items: list[Any]) -> Any:
         found = put_together(self.kind, self.keys, items)
         if self.shown is not None:
-            recorder.shown_records[id(found)] = (found, self.shown)
+            recorder.records.shown[id(found)] = (found, self.shown)
         for site in self.listed:
             note_copy(recorder, site, found)
         return found
@@ -339,7 +339,7 @@ class Items(HandedOn):
 
     def elements_of(self, value: Any) -> list[Any]:
         """The items of an element of a list."""
-        is_chosen = self.kind is NoneOrValue or isinstance(self.kind, Letters | Reference)
+        is_chosen = self.kind is NoneOrValue or isinstance(self.kind, Letters | RecordKind)
         parts = self.parts_of(value) if is_chosen else elements_of(value)
         assert parts is not None
         return parts
@@ -348,7 +348,7 @@ class Items(HandedOn):
         if self.kind is NoneOrValue:
             held = self.items[1]
             return optional_parts(value, held.value if isinstance(held, Unchanged) else 0)
-        if isinstance(self.kind, Letters | Reference):
+        if isinstance(self.kind, Letters | RecordKind):
             number = self.kind.code_of(value) if isinstance(self.kind, Letters) else self.kind.row_of(value)
             return None if number is None else [number]
         found = taken_apart(value)

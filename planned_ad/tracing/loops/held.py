@@ -21,7 +21,7 @@ from .letters import CODE, Letter, Letters
 from .none_or_value import PARTS, NoneOrValue
 from .object_contents import attributes_held, has_attributes, named_slots
 from .places import Place
-from .references import ROW, Record, Reference
+from .references import ROW_NUMBER, RecordInRow, RecordKind
 from .state import State, held_by_callers
 
 CONTAINERS = (list, dict)
@@ -102,8 +102,8 @@ def taken_apart(value: Any) -> Parts | None:
         return kind, PARTS, [value.present, value.held]
     if kind is Letter:
         return value.letters, CODE, [value.code]
-    if issubclass(kind, Record):
-        return value.reference, ROW, [value.row]
+    if issubclass(kind, RecordInRow):
+        return value.reference, ROW_NUMBER, [value.row]
     whole = kind_of_parts(value)
     if whole is not None:
         names, parts = zip(*complex_parts(value))
@@ -121,7 +121,7 @@ def put_together(kind: Any, keys: tuple[Any, ...], items: list[Any]) -> Any:
         return kind.made(items)
     if isinstance(kind, ObjectKind):
         return kind.made(keys, items)
-    if isinstance(kind, Letters | Reference):
+    if isinstance(kind, Letters | RecordKind):
         return kind.made(items[0])
     if is_complex_kind(kind):
         return whole_of_parts(kind, items)
@@ -232,7 +232,7 @@ def same(a: Any, b: Any) -> bool:
         return False
     if has_places(parts[0]):  # another object, in which writes would be seen or not
         return False
-    if isinstance(parts[0], Letters | Reference) and parts[0] != others[0]:
+    if isinstance(parts[0], Letters | RecordKind) and parts[0] != others[0]:
         return False
     return parts[1] == others[1] and all(same(x, y) for x, y in zip(parts[2], others[2]))
 

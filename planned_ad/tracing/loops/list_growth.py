@@ -20,7 +20,7 @@ from .held import is_made_of_attributes, number_type
 from .list_in_trace import is_traced_list
 from .object_copies import has_arrays_in_objects, note_copy, refuse_truths_in
 from .places import Key, Place
-from .references import shown_at
+from .references import refer_items, site_of_record
 from .stored_forms import Number
 from .traced_list import Segment, TracedList
 
@@ -128,8 +128,8 @@ class Growth:
         if any(is_traced_list(part) and type(part) is not TracedList for part in new):
             raise grown.target.uneven()  # its elements are lists whose length is data
         self._know_lists(grown, new)
-        sites = {site for part in new if (site := shown_at(loop.recorder, part)) is not None}
-        loop.recorder.row_sites.setdefault(grown.target.site, set()).update(sites)
+        sites = {site for part in new if (site := site_of_record(loop.recorder, part)) is not None}
+        loop.recorder.records.within.setdefault(grown.target.site, set()).update(sites)
         form = merged([element_form(loop.recorder, part, loop.depth) for part in new])
         if form is not None:
             refuse_truths_in(grown.target, form)
@@ -149,7 +149,7 @@ class Growth:
                 raise grown.target.uneven()
             form = common
         if form is None or form.is_known or not may_be_kept(loop.recorder, form):
-            raise grown.target.refer(new)
+            raise refer_items(grown.target, new)
         loop.recorder.filled.add(grown.target.site)
         grown.form, grown.each, grown.column = form, each, None
         return False
@@ -177,7 +177,7 @@ class Growth:
         inner += objects
         is_new = all(id(found) not in before and not getattr(found, "is_element", False) for found in inner)
         if not is_new or len(set(map(id, inner))) < len(inner):
-            raise grown.target.refer(new)
+            raise refer_items(grown.target, new)
 
     def _has_room(self, grown: Grown, each: int) -> bool:
         """Whether its rows are as many as are put there: a `while` learns how often it runs."""

@@ -17,7 +17,7 @@ from .forms import Items, Unchanged, as_letters, as_optional, joined
 from .held import ObjectKind, same
 from .list_growth import lists_in
 from .object_copies import has_arrays_in_objects
-from .references import Reference, unite
+from .references import RecordKind, unite
 from .settling import settles
 from .stored_forms import Number
 from .traced_list import NOTHING, Segment, TracedList
@@ -282,9 +282,13 @@ def of_this_trace(recorder: Recorder, form: HandedOn | None) -> HandedOn | None:
     """A form that an earlier trace has found: classes have another shadow in each. None for a class that f defines."""
     if not isinstance(form, Items):
         return form
-    if isinstance(form.kind, Reference):
-        records = recorder.records.get(recorder.scopes.decisions.by_reference.get(form.kind.site))
-        return None if records is None else replace(form, kind=replace(records.reference, may_be_none=form.kind.may_be_none))
+    if isinstance(form.kind, RecordKind):
+        records = recorder.records.made.get(recorder.scopes.decisions.by_reference.get(form.kind.site))
+        return (
+            None
+            if records is None
+            else replace(form, kind=replace(records.reference, may_be_none=form.kind.may_be_none))
+        )
     kind, items = form.kind, [of_this_trace(recorder, part) for part in form.items]
     cls = kind.cls if type(kind) is ObjectKind else kind
     if isinstance(cls, ShadowClass):

@@ -27,7 +27,7 @@ from ..values.loop_index import LoopIndex
 from ..values.scalar_tracer import ScalarTracer
 from .hidden_state import ATOMS, BUFFERS, Identities, Order, held_by, is_iterator, may_hide, methods_of, plain_or_id
 from .places import Key, Place
-from .references import Record
+from .references import RecordInRow
 
 CONTAINERS = (list, dict, collections.OrderedDict, collections.defaultdict, collections.deque)
 BY_ITEMS = (list, collections.deque, set)
@@ -214,7 +214,7 @@ def has_attributes(kind: type) -> bool:
     """Whether objects of a class have attributes that the program may set; also of one that traced code defines."""
     found = SETTABLE.get(kind)
     if found is None:
-        found = SETTABLE[kind] = _may_be_set(kind) and not issubclass(kind, Record)
+        found = SETTABLE[kind] = _may_be_set(kind) and not issubclass(kind, RecordInRow)
     return found
 
 

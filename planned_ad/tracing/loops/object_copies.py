@@ -15,7 +15,7 @@ import numpy as np
 from ...python.complex_parts import kind_of_parts
 from .form import HandedOn
 from .held import ObjectKind, has_places, is_made_of_attributes, same, taken_apart
-from .references import refer, shown_at
+from .references import refer, site_of_record
 from .stored_forms import Number
 
 TRUTH = np.dtype(bool)
@@ -103,7 +103,7 @@ def note_copy(recorder: Recorder, site: Site, obj: Any) -> None:
         found = recorder.copied.setdefault(id(obj), Copied(obj, parts_by_key(obj)))
         found.look()
         found.sites.add(site)
-        shown = shown_at(recorder, obj)
+        shown = site_of_record(recorder, obj)
         if shown is not None:
             found.made_at.add(shown)
     for item in parts[2]:
@@ -120,7 +120,7 @@ def sites_of_lists(recorder: Recorder, value: Any) -> frozenset[Site]:
     return own.union(*(sites_of_lists(recorder, item) for item in parts[2]))
 
 
-def lend_to_list(owner: ListInTrace, value: Any) -> None:
+def lend_to_list(owner: Any, value: Any) -> None:
     """A row does not change when the array is written to that was put into the list: such a write is refused."""
     recorder = owner.recorder
     if isinstance(value, tuple | dict) or kind_of_parts(value) is not None or is_made_of_attributes(type(value)):

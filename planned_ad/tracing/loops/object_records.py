@@ -8,16 +8,22 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...python.shadows import real_class
 from .object_contents import attributes_held, named_slots
-from .references import Record, Reference
+from .references import RecordInRow, RecordKind
 
-if TYPE_CHECKING:
-    from .records import Records
-
-OWN = ("__setattr__", "__delattr__", "__getattribute__", "__getattr__", "__new__", "__del__", "__dict__", "__init_subclass__")
+OVERRIDES = (
+    "__setattr__",
+    "__delattr__",
+    "__getattribute__",
+    "__getattr__",
+    "__new__",
+    "__del__",
+    "__dict__",
+    "__init_subclass__",
+)
 REFUSED = ("__copy__", "__deepcopy__", "__reduce_ex__", "__reduce__", "__getstate__", "__setstate__", "__delattr__")
 
 
@@ -28,7 +34,7 @@ def can_be_record(cls: Any) -> bool:
     own = [base for base in cls.__mro__ if base is not object]
     if any(base.__flags__ & HEAP_TYPE == 0 or any(True for _ in named_slots(base)) for base in own):
         return False
-    return not any(name in vars(base) and not _is_plain(vars(base)[name]) for base in own for name in OWN)
+    return not any(name in vars(base) and not _is_plain(vars(base)[name]) for base in own for name in OVERRIDES)
 
 
 HEAP_TYPE = 1 << 9
@@ -39,10 +45,11 @@ def _is_plain(found: Any) -> bool:
     return isinstance(found, types.GetSetDescriptorType)
 
 
-class ObjectRecord(Record):
+class ObjectRecord(RecordInRow):
     """An object of one of the program's classes; of those that are being made some attributes are `unset`."""
 
     __slots__ = ("unset",)
+    unset: dict[str, int]  # by name, with the depth at which it was made
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in self.records.keys:
@@ -66,14 +73,14 @@ for _name in REFUSED:
     _refusing(_name)
 
 
-def is_one(self: ObjectRecord, other: Any) -> Any:
+def is_same_record(self: ObjectRecord, other: Any) -> Any:
     """Whether two are one object; in place of Python's `==` for objects."""
     if other is None:
         return self.is_none()
-    return self.row == other.row if issubclass(type(other), Record) and other.records is self.records else False
+    return self.row == other.row if issubclass(type(other), RecordInRow) and other.records is self.records else False
 
 
-def attribute(name: str, place: int) -> property:
+def in_row(name: str, place: int) -> property:
     """The property that stands for one."""
 
     def get(self: ObjectRecord) -> Any:
@@ -89,17 +96,17 @@ def attribute(name: str, place: int) -> property:
     return property(get, put)
 
 
-def class_of_records(records: Records, cls: type) -> Callable[[Reference, Any], ObjectRecord]:
-    """What makes of the number of a row the object that is in it."""
-    body: dict[str, Any] = {name: attribute(name, place) for place, name in enumerate(records.keys)}
+def class_of_records(records: Any, cls: type) -> Callable[[RecordKind, Any], ObjectRecord]:
+    """For `records`, what makes of the number of a row the object that is in it."""
+    body: dict[str, Any] = {name: in_row(name, place) for place, name in enumerate(records.keys)}
     body |= {"__module__": __name__, "__qualname__": cls.__qualname__, "__slots__": (), "__dict__": property(_refuse)}
     if real_class(cls).__eq__ is object.__eq__:
-        body |= {"__eq__": is_one, "__hash__": _refuse}
+        body |= {"__eq__": is_same_record, "__hash__": _refuse}
     if not hasattr(cls, "__bool__") and not hasattr(cls, "__len__"):
         body["__bool__"] = lambda self: not self.is_none()
     derived: Any = type(cls)(cls.__name__, (cls, ObjectRecord), body)
 
-    def at(reference: Reference, row: Any, unset: Any = ()) -> ObjectRecord:
+    def at(reference: RecordKind, row: Any, unset: Any = ()) -> ObjectRecord:
         found: ObjectRecord = object.__new__(derived)
         for name, value in (("reference", reference), ("row", row), ("unset", unset)):
             object.__setattr__(found, name, value)
@@ -112,7 +119,7 @@ def _refuse(found: ObjectRecord) -> Any:
     raise found.records.refuse()
 
 
-def begin_class(records: Records, cls: type, at: Callable[..., ObjectRecord]) -> None:
+def begin_class(records: Any, cls: type, at: Callable[..., ObjectRecord]) -> None:
     """Objects of the class are such records from now on; `__init__` follows."""
 
     def make(kind: type, /, *args: Any, **kwargs: Any) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,12 +20,13 @@ from ..lengths.sources import Memory
 from ..record.promotion import INT
 from ..record.storage import ASSIGNMENT
 from ..values.array_tracer import ArrayTracer
-from ..values.loop_index import LoopIndex, expression_of, plain_or_traced
+from ..values.loop_index import expression_of, plain_or_traced
 from ..values.scalar_tracer import ScalarTracer
 from .columns import may_be_kept
 from .form import HandedOn
 from .forms import Items, Unchanged, elements_of
 from .held import put_together
+from .list_records import DictRecord, ListRecord
 from .list_room import (
     MOST_ROWS,
     Appended,
@@ -42,7 +43,7 @@ from .list_room import (
 )
 from .object_copies import lend_to_list
 from .object_records import ObjectRecord, begin_class, can_be_record, class_of_records, parts_of_object
-from .references import RECORDS, Record, Reference
+from .references import RECORDS, RecordInRow, RecordKind
 from .stored_forms import Array, InMemory, Number
 from .traced_list import Segment, TracedList
 from .written_lists import common_number
@@ -51,11 +52,11 @@ if TYPE_CHECKING:
     from ..record.decisions import Decisions, Site
     from ..record.recorder import Recorder
 
-NO_ROOM = "more records are made than there is memory for"
+NO_ROOM_FOR_RECORDS = "more records are made than there is memory for"
 
 
 @dataclass
-class Run:
+class ItemRun:
     """Items of a record from `start` on: several numbers of one type lie one after the other, where data may index."""
 
     start: int
@@ -78,14 +79,14 @@ class Run:
         return Array(self.number.dtype, (len(self.forms),))
 
 
-def runs_of(form: Items) -> list[Run]:
+def runs_of(form: Items) -> list[ItemRun]:
     """The items of records; of dicts each by itself."""
-    found: list[Run] = []
+    found: list[ItemRun] = []
     for place, item in enumerate(form.items):
         if form.kind is list and found and found[-1].takes(item):
             found[-1].forms.append(item)
         else:
-            found.append(Run(place, [item]))
+            found.append(ItemRun(place, [item]))
     return found
 
 
@@ -105,7 +106,7 @@ class Records:
     def __init__(self, recorder: Recorder, site: Site):
         self.recorder, self.made_at, self.site = recorder, site, memory_site(site)
         self.line, self.depth = recorder.builder.line, 0
-        self.reference = Reference(site, self)
+        self.reference = RecordKind(site, self)
 
     def lay_out(self, form: Items, most: int) -> None:
         """Memory for so many; `form` may have such records in it."""
@@ -149,12 +150,12 @@ class Records:
         scopes.decisions.plain |= sites_of(scopes.decisions, self.made_at)
         return scopes.restart()
 
-    def at(self, row: Any, reference: Reference) -> Record:
+    def at(self, row: Any, reference: RecordKind) -> RecordInRow:
         """The record in a row."""
         self.recorder.rows_given.add(self.made_at)  # another object each time
         return self.record_at(reference, row)
 
-    def make(self, items: Any) -> Record:
+    def make(self, items: Any) -> RecordInRow:
         """Another one."""
         self._fit(form_of_record(self.recorder, items))
         row = self.next_row()
@@ -174,7 +175,7 @@ class Records:
             self.known = None
             count = Memory(self.count.memory, 0, 1).element(Position(0)).read()
             most, last = (recorder.constant(number, INT) for number in (self.most, self.most - 1))
-            recorder.scopes.require_after(apply("less", count, most), "bounds", NO_ROOM)
+            recorder.scopes.require_after(apply("less", count, most), "bounds", NO_ROOM_FOR_RECORDS)
             row = ScalarTracer(recorder, apply("minimum", count, last), is_python=True)
             self._set_count(apply("add", count, recorder.constant(1, INT)))
         return row
@@ -235,10 +236,10 @@ class Records:
         found.storage.listed = self  # and is not to be written to
         return found
 
-    def run_at(self, place: int) -> Run:
+    def run_at(self, place: int) -> ItemRun:
         return next(run for run in reversed(self.runs) if run.start <= place)
 
-    def run_of(self, key: Any) -> Run:
+    def run_of(self, key: Any) -> ItemRun:
         """Where the item of an index lies that data decide."""
         expression = expression_of(key)
         if expression is not None:
@@ -275,154 +276,19 @@ class Records:
 
     # Of numbers of one type in lists.
 
-    def numbers(self, run: Run, row: Any) -> ArrayTracer:
+    def numbers(self, run: ItemRun, row: Any) -> ArrayTracer:
         """As a view of the memory."""
         return self.memory(run.column).element(Position(row))
 
-    def number_at(self, run: Run, row: Any, place: Any, number: Any) -> Any:
+    def number_at(self, run: ItemRun, row: Any, place: Any, number: Any) -> Any:
         found = self.recorder.value_of(self.numbers(run, row)[place - run.start if run.start else place])
         return ScalarTracer(self.recorder, found, number.is_python, number.types)
 
-    def put_number_at(self, run: Run, row: Any, place: Any, value: Any) -> None:
+    def put_number_at(self, run: ItemRun, row: Any, place: Any, value: Any) -> None:
         self.numbers(run, row)[place - run.start if run.start else place] = plain_or_traced(value)
 
 
-class ListRecord(Record):
-    """A list of a fixed length."""
-
-    __slots__ = ()
-    __hash__ = None  # type: ignore[assignment]
-
-    def __len__(self) -> int:
-        return len(self.records.keys)
-
-    def __bool__(self) -> bool:
-        return not self.is_none()
-
-    def _place(self, key: Any) -> Any:
-        """An index, from the front where it is known."""
-        length = len(self)
-        if type(key) is int or (type(key) is LoopIndex and isinstance(expression_of(key), int)):
-            place = int(key)
-            if not -length <= place < length:
-                raise IndexError("list index out of range")
-            return place % length
-        return key
-
-    def __getitem__(self, key: Any) -> Any:
-        records = self.records
-        if type(key) is slice:
-            return list(self)[key]
-        place = self._place(key)
-        records.recorder.mark()
-        if type(place) is int:
-            return records.get(self.place, place)
-        run = records.run_of(place)
-        return records.number_at(run, self.place, place, run.number)
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        records = self.records
-        if type(key) is slice:
-            raise records.refuse()
-        place = self._place(key)
-        if type(place) is int:
-            records.put(self.place, place, value)
-            return
-        run, form = records.run_of(place), form_in_rows(self.recorder, value)
-        if form is None:
-            raise records.refuse()
-        places = range(run.start, run.start + len(run.forms))
-        records._fit(records.form.of([form if k in places else item for k, item in enumerate(records.form.items)]))
-        records.put_number_at(run, self.place, place, value)
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter([self[k] for k in range(len(self))])
-
-    def __contains__(self, value: Any) -> bool:
-        return value in list(self)
-
-    def __eq__(self, other: Any) -> Any:
-        return list(self) == (list(other) if isinstance(other, ListRecord) else other)
-
-    def __add__(self, other: Any) -> Any:
-        return list(self) + (list(other) if isinstance(other, ListRecord) else other)
-
-    def copy(self) -> Any:
-        return list(self)
-
-    def traced(self) -> Any:
-        return self.recorder.call(np.array, (list(self),), {})
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        return self.traced().__array__(dtype, copy)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or not hasattr(list, name):
-            raise AttributeError(f"'list' object has no attribute '{name}'")
-        raise self.records.refuse()
-
-
-class DictRecord(Record):
-    """A dict of certain keys."""
-
-    __slots__ = ()
-    __hash__ = None  # type: ignore[assignment]
-
-    def __len__(self) -> int:
-        return len(self.records.keys)
-
-    def __bool__(self) -> bool:
-        return not self.is_none()
-
-    def __getitem__(self, key: Any) -> Any:
-        if type(key) is not str:
-            raise self.records.refuse()
-        if key not in self.records.keys:
-            raise KeyError(key)
-        return self.records.get(self.place, self.records.keys.index(key))
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        if type(key) is not str or key not in self.records.keys:
-            raise self.records.refuse()
-        self.records.put(self.place, self.records.keys.index(key), value)
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.records.keys)
-
-    def __contains__(self, key: Any) -> bool:
-        if type(key) is not str:
-            raise self.records.refuse()
-        return key in self.records.keys
-
-    def get(self, key: Any, default: Any = None) -> Any:
-        return self[key] if key in self else default
-
-    def keys(self) -> Any:
-        return dict.fromkeys(self.records.keys).keys()
-
-    def values(self) -> Any:
-        return self.copy().values()
-
-    def items(self) -> Any:
-        return self.copy().items()
-
-    def copy(self) -> Any:
-        return {key: self[key] for key in self.records.keys}
-
-    def __eq__(self, other: Any) -> Any:
-        return self.copy() == (other.copy() if isinstance(other, DictRecord) else other)
-
-    def update(self, *others: Any, **values: Any) -> None:
-        for key, value in dict(*others, **values).items():
-            self[key] = value
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or not hasattr(dict, name):
-            raise AttributeError(f"'dict' object has no attribute '{name}'")
-        raise self.records.refuse()
-
-
-RECORD_OF: dict[type, Callable[[Reference, Any], Record]] = {list: ListRecord, dict: DictRecord}
+RECORD_OF: dict[type, Callable[[RecordKind, Any], RecordInRow]] = {list: ListRecord, dict: DictRecord}
 
 
 def memory_site(site: Site) -> Site:
@@ -448,12 +314,12 @@ def followed_record(recorder: Recorder, items: Any, site: Site) -> Any:
     if type(items) is TracedList and site in decisions.plain:
         return items
     if site not in decisions.by_reference or site in decisions.plain:
-        recorder.shown_records[id(items)] = (items, site)
+        recorder.records.shown[id(items)] = (items, site)
         return items
     first = decisions.by_reference[site]
-    if first not in recorder.records:
+    if first not in recorder.records.made:
         raise learn(recorder, first, items)
-    return recorder.records[first].make(items)
+    return recorder.records.made[first].make(items)
 
 
 def learn(recorder: Recorder, site: Site, obj: Any) -> BaseException:
@@ -474,22 +340,24 @@ def sites_of(decisions: Decisions, first: Site) -> set[Site]:
 def begin_records(recorder: Recorder) -> None:
     """Memory for the records of which it is decided that they are."""
     decisions = recorder.scopes.decisions
-    rooms = {site: decisions.lengths.get(memory_site(site)) for site in dict.fromkeys(decisions.by_reference.values())}
+    rooms: dict[Site, ListRoom] = {}
+    for site in dict.fromkeys(decisions.by_reference.values()):
+        is_tried = not sites_of(decisions, site).isdisjoint(decisions.plain)
+        if memory_site(site) in decisions.lengths and not is_tried:
+            rooms[site] = decisions.lengths[memory_site(site)]
+            recorder.records.made[site] = Records(recorder, site)
     for site, room in rooms.items():
-        if room is not None and sites_of(decisions, site).isdisjoint(decisions.plain):
-            recorder.records[site] = Records(recorder, site)
-    for site, records in recorder.records.items():
-        form = of_this_trace(recorder, rooms[site].form)
+        records, form = recorder.records.made[site], of_this_trace(recorder, room.form)
         if not isinstance(form, Items):
             raise records.refuse()
-        records.lay_out(form, rooms[site].most)
+        records.lay_out(form, room.most)
         if isinstance(site[0], type):
             records.begin_class(recorder.namespace.shadow(site[0]))
 
 
 def check_records(recorder: Recorder) -> None:
     """At the end: each object has got all of its attributes where it was made."""
-    for records in recorder.records.values():
+    for records in recorder.records.made.values():
         if any(found.unset for found in records.made):
             raise records.refuse()
 
@@ -497,9 +365,9 @@ def check_records(recorder: Recorder) -> None:
 def class_made(recorder: Recorder, body: types.CodeType, cls: type) -> None:
     """The program has defined a class."""
     site = (body, 0)
-    recorder.classes[cls] = site
-    if site in recorder.records:
-        recorder.records[site].begin_class(cls)
+    recorder.records.classes[cls] = site
+    if site in recorder.records.made:
+        recorder.records.made[site].begin_class(cls)
 
 
 def learn_class(recorder: Recorder, site: Site, obj: Any) -> bool:

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from ..record.decisions import Site
     from ..record.recorder import Recorder
 
-ROW, NO_ROW = ("row",), -1
-MISSING = "None is used as an object"
+ROW_NUMBER, NO_ROW = ("row",), -1
+NO_RECORD = "None is used as an object"
 RECORDS = 1 << 41  # from the site of a record to that of the memory of all that are made there
 
 
 @dataclass(frozen=True)
-class Reference:
+class RecordKind:
     """The kind of thing as which one of the records is handed on that an instruction makes; or None, as row -1."""
 
     site: Site
@@ -36,13 +36,13 @@ class Reference:
         """As which something is handed on; None for what is no such thing."""
         if value is None:
             return NO_ROW if self.may_be_none else None
-        if not issubclass(type(value), Record):
+        if not issubclass(type(value), RecordInRow):
             return None
         is_fit = value.reference == self or (self.may_be_none and value.reference.site == self.site)
         return value.row if is_fit else None
 
     @property
-    def or_none(self) -> Reference:
+    def or_none(self) -> RecordKind:
         """One of these, or None: functions have to ask for that."""
         recorder = self.records.recorder
         decisions = recorder.scopes.decisions
@@ -56,12 +56,23 @@ class Reference:
         return replace(self, may_be_none=True)
 
 
-class Record(Traced):
+class KnownRecords:
+    """Of one trace."""
+
+    def __init__(self) -> None:
+        self.made: dict[Site, Any] = {}  # those that are by reference, by where the first ones are made
+        self.shown: dict[int, tuple[Any, Site]] = {}  # lists and dicts that may be, with that, by identity
+        self.classes: dict[type, Site] = {}  # that the program has defined
+        self.examples: dict[Site, Any] = {}  # an object of each class of which something is asked
+        self.within: dict[Site, set[Site]] = {}  # of lists whose items lie in memory, where those were made
+
+
+class RecordInRow(Traced):
     """One of the records that an instruction makes, in the row of that number."""
 
     __slots__ = ("reference", "row")
 
-    def __init__(self, reference: Reference, row: Any):
+    def __init__(self, reference: RecordKind, row: Any):
         self.reference, self.row = reference, row
 
     @property
@@ -86,24 +97,24 @@ class Record(Traced):
         if not self.reference.may_be_none:
             return self.row
         recorder = self.recorder
-        recorder.scopes.require_after(recorder.value_of(self.row >= 0), RAISES, MISSING)
+        recorder.scopes.require_after(recorder.value_of(self.row >= 0), RAISES, NO_RECORD)
         row = recorder.apply("maximum", recorder.value_of(self.row), recorder.constant(0, INT))
         return type(self.row)(recorder, row, is_python=True) if recorder.is_scalar(self.row) else self.row
 
 
-def shown_at(recorder: Recorder, obj: Any) -> Site | None:
+def site_of_record(recorder: Recorder, obj: Any) -> Site | None:
     """Where a list, dict or object was made that is such a record, or may become one."""
-    if issubclass(type(obj), Record):
+    if issubclass(type(obj), RecordInRow):
         return obj.reference.site  # type: ignore[no-any-return]
-    for known in (recorder.shown_records, recorder.displays):
+    for known in (recorder.records.shown, recorder.displays):
         if id(obj) in known:
             return known[id(obj)][1]
     if getattr(type(obj), "is_traced_list", False):
         return obj.site if obj.kind is list else None
     cls, real = type(obj), real_class(type(obj))
-    site: Any = recorder.classes.get(cls) if real is cls else (real, 0)
+    site: Any = recorder.records.classes.get(cls) if real is cls else (real, 0)
     if site is not None:
-        recorder.record_examples[site] = obj
+        recorder.records.examples[site] = obj
     return site  # type: ignore[no-any-return]
 
 
@@ -115,7 +126,7 @@ def refer(recorder: Recorder, sites: set[Site], *lists: Site) -> bool:
     decisions = recorder.scopes.decisions
     if not sites or not sites.isdisjoint(decisions.plain) or sites <= decisions.by_reference.keys():
         return False
-    known = recorder.record_examples
+    known = recorder.records.examples
     if not all(recorder.flow.learn_class(site, known[site]) for site in sites if site in known):
         return False
     join_sites(decisions.by_reference, sites)
@@ -131,6 +142,18 @@ def refer(recorder: Recorder, sites: set[Site], *lists: Site) -> bool:
     return True
 
 
+def refer_items(owner: Any, items: Iterable[Any] = ()) -> BaseException:
+    """What to raise where data say which item of a list is meant: they are records, from now on, if they can be.
+
+    `items` come to be in it.
+    """
+    recorder = owner.recorder
+    sites = {site_of_record(recorder, part) for part in (*items, *owner.parts)}
+    sites |= recorder.records.within.get(owner.site, set())
+    found = {site for site in sites if site is not None}
+    return recorder.scopes.restart() if refer(recorder, found, owner.site) else owner.refuse()  # type: ignore[no-any-return]
+
+
 def join_sites(by_reference: dict[Site, Site], sites: Iterable[Site]) -> None:
     """Have what is made at these lie in one memory, with what lies in one with any of them already."""
     firsts = [by_reference.setdefault(site, site) for site in sites]
@@ -141,7 +164,7 @@ def join_sites(by_reference: dict[Site, Site], sites: Iterable[Site]) -> None:
 
 def unite(a: Any, b: Any) -> None:
     """Of two kinds of which one serves for the other; records that lie in two memories lie in one from now on."""
-    if isinstance(a, Reference) and isinstance(b, Reference) and a.site != b.site:
+    if isinstance(a, RecordKind) and isinstance(b, RecordKind) and a.site != b.site:
         scopes = b.records.recorder.scopes
         join_sites(scopes.decisions.by_reference, (a.site, b.site))
         raise scopes.restart()
@@ -150,14 +173,14 @@ def unite(a: Any, b: Any) -> None:
 def sites_to_refer(recorder: Recorder, *values: Any) -> frozenset[Site]:
     """Where things were made that could be records, of which a variable holds one or another."""
     decisions = recorder.scopes.decisions
-    sites = {shown_at(recorder, value) for value in values if value is not None}
+    sites = {site_of_record(recorder, value) for value in values if value is not None}
     is_tried = None in sites or not sites.isdisjoint(decisions.plain) or sites <= decisions.by_reference.keys()
     return frozenset() if is_tried else frozenset(sites)  # type: ignore[arg-type]
 
 
-def common_reference_of(a: Any, b: Any) -> Reference | None:
+def common_reference_of(a: Any, b: Any) -> RecordKind | None:
     """As what two things are handed on of which one at least is a record, and the other one too, or None."""
-    records = [value for value in (a, b) if issubclass(type(value), Record)]
+    records = [value for value in (a, b) if issubclass(type(value), RecordInRow)]
     if len(records) + (a is None) + (b is None) < 2 or not records:
         return None
     unite(records[0].reference, records[-1].reference)
@@ -167,14 +190,14 @@ def common_reference_of(a: Any, b: Any) -> Reference | None:
 
 def refer_beside(recorder: Recorder, reference: Any, value: Any) -> None:
     """Something is put beside records, or None: the trace starts again where it can be a record too."""
-    if isinstance(reference, Reference) and value is not None and not issubclass(type(value), Record):
-        shown = shown_at(recorder, value)
+    if isinstance(reference, RecordKind) and value is not None and not issubclass(type(value), RecordInRow):
+        shown = site_of_record(recorder, value)
         if shown is not None and refer(recorder, {reference.site, shown}):
             raise recorder.scopes.restart()
 
 
 def refuse_in_list(recorder: Recorder, items: Any) -> BaseException:
     """What to raise for a list that cannot be in another one as it is: it is a record from now on, if it can be."""
-    shown = shown_at(recorder, items)
+    shown = site_of_record(recorder, items)
     is_new = shown is not None and refer(recorder, {shown})
     return recorder.scopes.restart() if is_new else items.refuse()  # type: ignore[no-any-return]

@@ -41,7 +41,7 @@ from .list_room import (
 )
 from .lists_in_rows import Lists, RowOfLists, room_in_rows
 from .object_copies import note_copy, refuse_truths_in
-from .references import refer, refer_beside, shown_at
+from .references import refer, refer_beside, site_of_record
 from .stored_forms import Array, InMemory, Number
 from .traced_list import Segment, TracedList
 
@@ -99,7 +99,7 @@ class RowsOfList(ListInTrace):
 
     def refer(self) -> BaseException:
         """What to raise where its elements, which are lists, would have to be records."""
-        sites = self.recorder.row_sites.get(self.site, set())
+        sites = self.recorder.records.within.get(self.site, set())
         return self.recorder.scopes.restart() if refer(self.recorder, sites, self.site) else self.refuse()
 
     def _number(self, number: int) -> ScalarTracer:
@@ -130,7 +130,7 @@ class RowsOfList(ListInTrace):
         refer_beside(self.recorder, getattr(self.form, "kind", None), value)
         if type(value) is list or is_traced_list(value):
             value = self._of_data_length(value)
-            self.recorder.row_sites.setdefault(self.site, set()).add(value.site)
+            self.recorder.records.within.setdefault(self.site, set()).add(value.site)
             common = room_in_rows(self.recorder, self.site, self.form, value)
         else:
             common = self._common_form(value)
@@ -159,7 +159,7 @@ class RowsOfList(ListInTrace):
         site = items.site if type(items) is TracedList else displays[id(items)][1] if id(items) in displays else None
         is_element = type(items) is TracedList and (items.is_element or items.kind is not list)
         if self.row or site is None or is_element or site in decisions.plain or site in decisions.lengths:
-            shown = shown_at(self.recorder, items)
+            shown = site_of_record(self.recorder, items)
             if shown is not None and refer(self.recorder, {shown}, self.site):
                 raise self.recorder.scopes.restart()
             raise self.refuse()

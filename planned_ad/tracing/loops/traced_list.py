@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ from ..record.storage import Storage
 from ..record.traced import Traced
 from ..values.loop_index import PEEL_MOST, LoopIndex, expression_of, index_of
 from .list_in_trace import ListInTrace, adds_in_place, is_traced_list
-from .references import refer, shown_at
+from .references import refer_items
 
 if TYPE_CHECKING:
     from ..record.decisions import Site
@@ -76,7 +76,6 @@ class TracedList(ListInTrace):
             yield None, part
 
     def like(self, parts: list[Any]) -> TracedList:
-        """A list that comes from this one."""
         return TracedList(self.recorder, self.site, parts, self.kind)
 
     def element(self, parts: list[Any]) -> TracedList:
@@ -299,17 +298,7 @@ class TracedList(ListInTrace):
             self.recorder.flow.lay_down(self)
 
     def lay_down_if_better(self) -> BaseException:
-        return self.lay_down() if self.recorder.is_better_in_memory(self) else self.refer()
-
-    def refer(self, items: Iterable[Any] = ()) -> BaseException:
-        """What to raise where data say which of its items is meant: they are records, from now on, if they can be.
-
-        `items` come to be in it.
-        """
-        sites = {shown_at(self.recorder, part) for part in (*items, *self.parts)}
-        sites |= self.recorder.row_sites.get(self.site, set())
-        found = {site for site in sites if site is not None}
-        return self.recorder.scopes.restart() if refer(self.recorder, found, self.site) else self.refuse()
+        return self.lay_down() if self.recorder.is_better_in_memory(self) else refer_items(self)
 
     def lay_down(self) -> BaseException:
         """What to raise where it has to lie in memory: the trace starts again."""
@@ -318,7 +307,7 @@ class TracedList(ListInTrace):
             decisions.filled_first[self.site] = False
             return self.recorder.scopes.restart()
         if self.site in decisions.written or self.site in decisions.filled:
-            return self.refer()
+            return refer_items(self)
         decisions.written[self.site] = None
         return self.recorder.scopes.restart()
 

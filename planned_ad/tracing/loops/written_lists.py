@@ -29,7 +29,7 @@ from .forms import Rows, Unchanged, joined, put_parts
 from .held import Whole, is_number, taken_apart
 from .list_growth import lists_in
 from .object_copies import lend_to_list, note_copy
-from .references import Record, Reference, refer_beside, shown_at, unite
+from .references import RecordInRow, RecordKind, refer_beside, refer_items, site_of_record, unite
 from .stored_forms import Number
 from .traced_list import Segment, TracedList
 
@@ -62,7 +62,7 @@ class Written(HandedOn):
 
     number: Number
     memory: ArrayTracer
-    reference: Reference | None = None
+    reference: RecordKind | None = None
 
     def kind(self, owner: TracedList) -> WrittenKind:
         return WrittenKind(self.number.dtype, self.number.is_python, owner)
@@ -83,7 +83,7 @@ class Written(HandedOn):
 
     def write(self, owner: TracedList, row: Any, value: Any) -> None:
         if self.reference is not None:
-            if issubclass(type(value), Record):
+            if issubclass(type(value), RecordInRow):
                 unite(self.reference, value.reference)
             refer_beside(owner.recorder, self.reference, value)
             found = self.reference.row_of(value)
@@ -92,7 +92,7 @@ class Written(HandedOn):
             self.memory[row] = plain_or_traced(found)
             return
         if self.memory.ndim > 1 or not is_number(value):
-            raise owner.refer() if self.memory.ndim > 1 else to_be_filled(owner)
+            raise refer_items(owner) if self.memory.ndim > 1 else to_be_filled(owner)
         number = common_number([self.number, Unchanged(value)])
         if number is None or number != self.number or number.types != self.number.types:
             raise again(owner, number)
@@ -210,7 +210,7 @@ def lay_down_list(recorder: Recorder, target: TracedList) -> None:
     number = common_number([form for form in decided if form is not None] + list(numbers_in_rows(rows)))
     if number is None:
         return
-    recorder.row_sites[target.site] = {row.site for row, where in rows if where}
+    recorder.records.within[target.site] = {row.site for row, where in rows if where}
     memory = recorder.call(np.array, (target.traced(),), {"dtype": number.dtype})
     memory.storage.line = target.line
     for row, where in rows:
@@ -218,10 +218,10 @@ def lay_down_list(recorder: Recorder, target: TracedList) -> None:
         row.parts, row.is_written = [Segment(Written(number, part), part.shape[0])], True
 
 
-def common_reference(target: TracedList) -> Reference | None:
+def common_reference(target: TracedList) -> RecordKind | None:
     """As what its items are handed on, where all are records; these lie in one memory from now on."""
     kinds = [kind_of_items(part) for part in target.parts]
-    if not kinds or not all(isinstance(kind, Reference) for kind in kinds):
+    if not kinds or not all(isinstance(kind, RecordKind) for kind in kinds):
         return None
     for kind in kinds:
         unite(kind, kinds[0])
@@ -244,7 +244,7 @@ def rows_of_records(part: Any) -> Any:
     return Segment(replace(column, reference=None) if isinstance(column, Written) else column.items[0], part.length)
 
 
-def put_references(recorder: Recorder, target: TracedList, reference: Reference) -> None:
+def put_references(recorder: Recorder, target: TracedList, reference: RecordKind) -> None:
     """A list of records, of which others may take the place: it is the numbers of their rows."""
     rows = TracedList(recorder, target.site, list(map(rows_of_records, target.parts)))
     memory = recorder.call(np.array, (rows.traced(),), {"dtype": INT})
@@ -265,9 +265,9 @@ def put_in_rows(recorder: Recorder, target: TracedList) -> None:
     """Items that a loop reads by an index that data decide are rows of memory, to which nobody writes."""
     form = stored(merged([element_form(recorder, part, -1) for part in target.parts]))
     assert form is not None
-    sites = {shown_at(recorder, part) for part in target.parts}
+    sites = {site_of_record(recorder, part) for part in target.parts}
     if None not in sites:
-        recorder.row_sites[target.site] = sites  # type: ignore[assignment]
+        recorder.records.within[target.site] = sites  # type: ignore[assignment]
     for part in target.parts:
         lend_to_list(target, part)
         note_copy(recorder, target.site, part)

@@ -82,8 +82,8 @@ class Recorder:
         self.whiles: list[Any] = []  # the `while` loops being recorded
         self.scopes = Scopes(self.builder, decisions)
         self.unrolling: dict[int, ShortLoop] = {}  # those that are under way, by their iterators
-        self.flow = flow(self)
-        self.watch, self.copies = Watch(self), Copies(self)
+        self.records: Any = None  # what the program has by reference, or may; see `loops.references`
+        self.flow, self.watch, self.copies = flow(self), Watch(self), Copies(self)
         self.example = ExampleRun(self.builder, self.scopes, max_steps)
         self.extents: dict[int, tuple[Value, int]] = {}  # by identity, index values known to be from 0 to below this
         self.captured_arrays: dict[int, tuple[str, np.ndarray]] = {}  # by identity, with their names
@@ -100,12 +100,7 @@ class Recorder:
         self.assigns_nothing_new: set[Site] = set()  # of these loops, those in which tests decide on no new variables
         self.tabled: dict[Site, Line] = {}  # loops whose items are made of plain numbers
         self.written_out: collections.Counter[Site] = collections.Counter()  # operations of short loops
-        self.shown_records: dict[int, tuple[Any, Site]] = {}  # what may be a record, and where it was made, by identity
-        self.records: dict[Site, Any] = {}  # those that are
-        self.classes: dict[type, Site] = {}  # that the program has defined
-        self.record_examples: dict[Site, Any] = {}  # an object of each class of which lists have some
         self.displays: dict[int, tuple[Any, Site]] = {}  # lists, queues that were made, and where, by identity
-        self.row_sites: dict[Site, set[Site]] = {}  # of lists of lists in memory, where the inner ones were made
         self.copied_lists: set[int] = set()  # of these, what `list` has made of other things
         self.written_lists: list[weakref.ref[Any]] = []  # to which loops write
         self.rows_given: set[Site] = set()  # those of which the program has seen rows, or copies

@@ -90,16 +90,18 @@ def sort_memory(recorder: Recorder, items: TracedList, key: Callable[[Any], Any]
     items.lay_down_where_filled()
     if not items.is_written or items.memory.ndim > 1 or items.is_element:
         raise items.lay_down()
-    column, count, keys = items.parts[0].column, len(items.memory), [items.memory]
+    column = items.parts[0].column
+    columns: list[Any] | None = [items.memory]
     if key is not None or column.reference is not None:
-        found = recorder.namespace.function(control._keys)(items, key or _itself)
-        listed = found if type(found) is list else [found[k] for k in range(count)] if count <= recorder.unroll else None
-        columns = [found.traced()] if listed is None else numbers_of(recorder, listed)
-        if columns is None or (listed is None and columns[0].ndim != 1):
-            raise items.refuse()
-        keys = columns
+        keys = recorder.namespace.function(control._keys)(items, key or _itself)
+        if len(items.memory) <= recorder.unroll:
+            columns = numbers_of(recorder, [keys[k] for k in range(len(items.memory))])
+        else:
+            columns = [keys.traced()]
+    if columns is None or (type(columns[0]) is not list and columns[0].ndim != 1):
+        raise items.refuse()
     recorder.mark()
-    items.memory[...] = items.memory[positions_in_order(recorder, keys, reverse)]
+    items.memory[...] = items.memory[positions_in_order(recorder, columns, reverse)]
 
 
 def _itself(item: Any) -> Any:
@@ -158,7 +160,8 @@ def positions_in_order(recorder: Recorder, columns: Sequence[Any], reverse: bool
 def taken_in_order(recorder: Recorder, form: HandedOn, items: Sequence[Any], order: Any) -> HandedOn:
     """The form with items in its rows, in an order."""
     if isinstance(form, Items):
-        inner = [taken_in_order(recorder, part, column, order) for part, column in zip(form.items, zip(*map(form.elements_of, items)))]
+        columns = zip(*map(form.elements_of, items))
+        inner = [taken_in_order(recorder, part, column, order) for part, column in zip(form.items, columns)]
         return replace(form, items=tuple(inner))
     if isinstance(form, Number):
         memory = recorder.call(np.array, (list(items),), {"dtype": form.dtype})

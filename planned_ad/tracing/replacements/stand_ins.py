@@ -20,7 +20,7 @@ from ...python.comprehensions import is_none, itself
 from ...python.shadows import ShadowClass, real_class
 from ..loops.letters import Letter
 from ..loops.none_or_value import NoneOrValue, decided
-from ..loops.references import Record
+from ..loops.references import RecordInRow
 from ..record.recorder import Recorder
 from ..values.array_classes import ClassArray
 from ..values.number_types import is_of, told_apart
@@ -156,7 +156,7 @@ def identity_replacements(recorder: Recorder) -> dict[int, object]:
     return {
         id(itself): of_one,
         id(is_none): lambda obj: (
-            obj.is_none() if type(obj) is Letter or issubclass(type(obj), Record) else decided(obj) is None
+            obj.is_none() if type(obj) is Letter or issubclass(type(obj), RecordInRow) else decided(obj) is None
         ),
         id(id): identity_of,
         id(operator.is_): is_,
@@ -176,7 +176,7 @@ def kind_of(found: MadeLater) -> type:
             return type(obj, *definition)
         obj = decided(obj)
         kind = type(real_behind(obj))
-        if issubclass(kind, Record):
+        if issubclass(kind, RecordInRow):
             return found.get(id(obj.records.record_kind), obj.records.record_kind)
         if kind.__module__.startswith(TRACERS):
             if kind is ScalarTracer and obj.types:

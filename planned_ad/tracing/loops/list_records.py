@@ -1,0 +1,149 @@
+"""Lists of a fixed length, and dicts of certain keys, that the program has by reference; see `records`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ..values.loop_index import LoopIndex, expression_of
+from .list_room import form_in_rows
+from .references import RecordInRow
+
+
+class ListRecord(RecordInRow):
+    """A list of a fixed length."""
+
+    __slots__ = ()
+    __hash__ = None  # type: ignore[assignment]
+
+    def __len__(self) -> int:
+        return len(self.records.keys)
+
+    def __bool__(self) -> bool:
+        return not self.is_none()
+
+    def _place(self, key: Any) -> Any:
+        """An index, from the front where it is known."""
+        length = len(self)
+        if type(key) is int or (type(key) is LoopIndex and isinstance(expression_of(key), int)):
+            place = int(key)
+            if not -length <= place < length:
+                raise IndexError("list index out of range")
+            return place % length
+        return key
+
+    def __getitem__(self, key: Any) -> Any:
+        records = self.records
+        if type(key) is slice:
+            return list(self)[key]
+        place = self._place(key)
+        records.recorder.mark()
+        if type(place) is int:
+            return records.get(self.place, place)
+        run = records.run_of(place)
+        return records.number_at(run, self.place, place, run.number)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        records = self.records
+        if type(key) is slice:
+            raise records.refuse()
+        place = self._place(key)
+        if type(place) is int:
+            records.put(self.place, place, value)
+            return
+        run, form = records.run_of(place), form_in_rows(self.recorder, value)
+        if form is None:
+            raise records.refuse()
+        places = range(run.start, run.start + len(run.forms))
+        records._fit(records.form.of([form if k in places else item for k, item in enumerate(records.form.items)]))
+        records.put_number_at(run, self.place, place, value)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter([self[k] for k in range(len(self))])
+
+    def __contains__(self, value: Any) -> bool:
+        return value in list(self)
+
+    def __eq__(self, other: Any) -> Any:
+        return list(self) == (list(other) if isinstance(other, ListRecord) else other)
+
+    def __add__(self, other: Any) -> Any:
+        return list(self) + (list(other) if isinstance(other, ListRecord) else other)
+
+    def copy(self) -> Any:
+        return list(self)
+
+    def traced(self) -> Any:
+        return self.recorder.call(np.array, (list(self),), {})
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return self.traced().__array__(dtype, copy)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or not hasattr(list, name):
+            raise AttributeError(f"'list' object has no attribute '{name}'")
+        raise self.records.refuse()
+
+
+class DictRecord(RecordInRow):
+    """A dict of certain keys."""
+
+    __slots__ = ()
+    __hash__ = None  # type: ignore[assignment]
+
+    def __len__(self) -> int:
+        return len(self.records.keys)
+
+    def __bool__(self) -> bool:
+        return not self.is_none()
+
+    def __getitem__(self, key: Any) -> Any:
+        if type(key) is not str:
+            raise self.records.refuse()
+        if key not in self.records.keys:
+            raise KeyError(key)
+        return self.records.get(self.place, self.records.keys.index(key))
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if type(key) is not str or key not in self.records.keys:
+            raise self.records.refuse()
+        self.records.put(self.place, self.records.keys.index(key), value)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.records.keys)
+
+    def __contains__(self, key: Any) -> bool:
+        if type(key) is not str:
+            raise self.records.refuse()
+        return key in self.records.keys
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        if key in self:
+            return self[key]
+        return default
+
+    def keys(self) -> Any:
+        return dict.fromkeys(self.records.keys).keys()
+
+    def values(self) -> Any:
+        return self.copy().values()
+
+    def items(self) -> Any:
+        return self.copy().items()
+
+    def copy(self) -> Any:
+        return {key: self[key] for key in self.records.keys}
+
+    def __eq__(self, other: Any) -> Any:
+        return self.copy() == (other.copy() if isinstance(other, DictRecord) else other)
+
+    def update(self, *others: Any, **values: Any) -> None:
+        for key, value in dict(*others, **values).items():
+            self[key] = value
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or not hasattr(dict, name):
+            raise AttributeError(f"'dict' object has no attribute '{name}'")
+        raise self.records.refuse()
