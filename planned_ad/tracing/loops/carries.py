@@ -31,6 +31,7 @@ from .held import (
     described,
     has_places,
     is_alone,
+    is_made_of_arrays,
     is_number,
     is_plain_array,
     memory_of,
@@ -215,7 +216,10 @@ class Joiner:
             if has_places(parts[0]) and not (is_alone(old, self.then) and is_alone(new, self.now)):
                 return Nothing(records=sites_to_refer(recorder, old, new))
             listed = sites_of_lists(recorder, old) | sites_of_lists(recorder, new)
-            return Items(parts[0], parts[1], tuple(self.join(name, a, b) for a, b in zip(parts[2], others[2])), listed)
+            items = tuple(self.join(name, a, b) for a, b in zip(parts[2], others[2]))
+            if is_made_of_arrays(parts[0]) and any(isinstance(item, Nothing) for item in items):
+                return Nothing()  # which is one thing to the program
+            return Items(parts[0], parts[1], items, listed)
         if is_number(old) and is_number(new):
             return self.join_numbers(name, old, new)
         if recorder.is_array(old) and recorder.is_array(new):

@@ -44,6 +44,7 @@ from ..values.scalar_tracer import ScalarTracer
 from .form import Allocate, HandedOn, NotCarried, Stores, scaled_index
 from .held import (
     ObjectKind,
+    is_made_of_arrays,
     is_made_of_attributes,
     is_number,
     memory_of,
@@ -307,7 +308,7 @@ class Items(HandedOn):
         if (self.kind, self.keys) != (other.kind, other.keys):
             return None
         items = [joined(a, b, exact=exact) for a, b in zip(self.items, other.items)]
-        if not exact:
+        if not exact and not is_made_of_arrays(self.kind):  # these are one thing to the program
             items = [Nothing() if item is None else item for item in items]
         return self if all(a is b for a, b in zip(items, self.items)) else self.of(items)
 

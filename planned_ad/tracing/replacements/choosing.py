@@ -22,6 +22,7 @@ from ..loops.heaps import Heap
 from ..loops.iteration import Sequence
 from ..loops.list_in_trace import is_traced_list
 from ..loops.none_or_value import decided
+from ..loops.references import RecordInRow
 from ..loops.run_time_lists import RunTimeList
 from ..loops.sequences import sequence_of
 from ..record.promotion import INT
@@ -105,6 +106,11 @@ def best_by_key(recorder: Recorder, function: Callable[..., Any], items: Any, ke
             return found if takes else best
         if all(is_number(recorder, a, b) for a, b in zip(found, best)):
             return where(recorder, takes, found[0], best[0]), where(recorder, takes, found[1], best[1])
+        (item, number), (other, least) = found, best
+        is_record = issubclass(type(item), RecordInRow) and issubclass(type(other), RecordInRow)
+        if is_record and item.reference == other.reference and is_number(recorder, number, least):
+            row = where(recorder, takes, item.row, other.row)
+            return item.reference.made(row), where(recorder, takes, number, least)
         return found if bool(takes) else best
 
     sequence = sequence_of(recorder, items)
@@ -129,7 +135,8 @@ def without_first(recorder: Recorder, sequence: Sequence) -> Sequence | None:
     if getattr(type(sequence), "is_iterator", False):
         return None
     length = exact(sequence.length)
-    if (index_of(recorder, length) > 0) is not True or not is_number(recorder, sequence.item(0)):
+    first = sequence.item(0) if (index_of(recorder, length) > 0) is True else None
+    if not is_number(recorder, first) and not issubclass(type(first), RecordInRow):
         return None
     left = ragged(recorder.scopes.capacity(length - 1), length - 1)
     return Sequence(recorder, left, lambda k: sequence.item(k + 1), sequence.holders, sequence.is_plain)
