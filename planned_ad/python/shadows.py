@@ -100,7 +100,7 @@ def is_library(module_name: str, file: str | None = None) -> bool:
     """
     if module_name in TRACED_OURS:
         return False
-    top = module_name.partition(".")[0]
+    top = str(module_name).partition(".")[0]  # a class that `exec` has made may have none
     if top in _LIBRARIES or top.startswith("_cython_"):  # the types of what Cython has compiled
         return True
     return top in sys.stdlib_module_names and (file is None or file.startswith(_STANDARD_LIBRARY))

@@ -1,0 +1,436 @@
+"""Programs with small lists, dicts and objects that data choose, change and exchange: accounts, trees, queues."""
+
+# ruff: noqa: B007, PERF401, RUF007 (programs as people write them)
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+def gauss(x):
+    n = 5
+    A = [[x[i * n + j] for j in range(n)] for i in range(n)]
+    b = [x[25 + i] for i in range(n)]
+    for k in range(n):
+        p = k
+        for i in range(k + 1, n):
+            if abs(A[i][k]) > abs(A[p][k]):
+                p = i
+        if p != k:
+            A[k], A[p] = (A[p], A[k])
+            b[k], b[p] = (b[p], b[k])
+        for i in range(k + 1, n):
+            m = A[i][k] / A[k][k]
+            for j in range(k, n):
+                A[i][j] -= m * A[k][j]
+            b[i] -= m * b[k]
+    y = [0.0] * n
+    for i in range(n - 1, -1, -1):
+        s = b[i]
+        for j in range(i + 1, n):
+            s -= A[i][j] * y[j]
+        y[i] = s / A[i][i]
+    return sum(v * v for v in y)
+
+
+def merge(x):
+    iv = [(x[i], x[i] + abs(x[i + 15])) for i in range(15)]
+    iv.sort()
+    out = []
+    for a, b in iv:
+        if out and a <= out[-1][1]:
+            out[-1][1] = max(out[-1][1], b)
+        else:
+            out.append([a, b])
+    return sum(((b - a) ** 2 for a, b in out))
+
+
+def lots(x):
+    q = []
+    gain = 0.0
+    for t in range(20):
+        v = x[t]
+        if v > 0:
+            q.append([v, 1.0 + 0.1 * t * v])
+        else:
+            need = -v
+            while q and need > 1e-12:
+                take = min(need, q[0][0])
+                gain += take * (1.0 + 0.1 * t - q[0][1])
+                q[0][0] -= take
+                need -= take
+                if q[0][0] <= 1e-12:
+                    q.pop(0)
+    return gain
+
+
+def kmeans(x):
+    c = [[x[0], 0.0, 0.0], [x[5], 0.0, 0.0], [x[9], 0.0, 0.0]]
+    for it in range(3):
+        for k in c:
+            k[1] = 0.0
+            k[2] = 0.0
+        for i in range(20):
+            best = 0
+            for j in range(3):
+                if (x[i] - c[j][0]) ** 2 < (x[i] - c[best][0]) ** 2:
+                    best = j
+            c[best][1] += x[i]
+            c[best][2] += 1.0
+        for k in c:
+            if k[2] > 0:
+                k[0] = k[1] / k[2]
+    return sum(k[0] ** 2 for k in c)
+
+
+def tree(x):
+    nodes = [[x[0], -1, -1]]
+    depth = 0.0
+    for i in range(1, 12):
+        j = 0
+        d = 1.0
+        while True:
+            side = 1 if x[i] < nodes[j][0] else 2
+            if nodes[j][side] < 0:
+                nodes[j][side] = len(nodes)
+                nodes.append([x[i], -1, -1])
+                break
+            j = nodes[j][side]
+            d += 1
+        depth += d * x[i]
+    return depth
+
+
+def bubble(x):
+    r = [[x[i], x[i] ** 2, i * 1.0] for i in range(8)]
+    for a in range(8):
+        for b in range(7 - a):
+            if r[b][0] > r[b + 1][0]:
+                r[b], r[b + 1] = (r[b + 1], r[b])
+    return sum(((i + 1) * q[1] * q[2] for i, q in enumerate(r)))
+
+
+def account(x):
+    acc = [{"bal": 100.0, "n": 0} for _ in range(4)]
+    for i in range(20):
+        k = int(abs(x[i]) * 10) % 4
+        acc[k]["bal"] += x[i]
+        acc[k]["n"] += 1
+    return sum(a["bal"] ** 2 * a["n"] for a in acc)
+
+
+class P:
+    def __init__(s, v):
+        s.v = v
+        s.hits = 0
+        s.e = 1.0
+
+
+def objs(x):
+    ps = [P(x[i]) for i in range(6)]
+    for t in range(15):
+        k = min(range(6), key=lambda i: ps[i].v)
+        ps[k].v += abs(x[t]) * ps[k].e
+        ps[k].hits += 1
+        ps[k].e *= 0.9
+    return sum(p.v * p.hits for p in ps)
+
+
+def alive(x):
+    ps = [P(x[i]) for i in range(12)]
+    for t in range(8):
+        for p in ps:
+            p.e -= 0.1 * abs(p.v)
+            p.v += 0.1 * p.e
+        ps = [p for p in ps if p.e > 0.3]
+    return sum(p.v * p.e for p in ps)
+
+
+def llist(x):
+    head = None
+
+    class N:
+        pass
+
+    for i in range(10):
+        n = N()
+        n.v = x[i]
+        n.next = head
+        head = n
+    s = 0.0
+    w = 1.0
+    while head is not None:
+        s += w * head.v
+        w *= 0.9
+        head = head.next
+    return s
+
+
+@dataclass
+class Body:
+    x: float
+    v: float
+    m: float = 1.0
+
+
+class Account:
+    def __init__(self, bal):
+        self.bal = bal
+        self.hist = 0.0
+
+    def deposit(self, a):
+        self.bal += a
+        self.hist += 1
+
+    @property
+    def avg(self):
+        return self.bal / (1 + self.hist)
+
+
+def bank(x):
+    accs = [Account(10.0 + x[i]) for i in range(6)]
+    for t in range(20):
+        src = int(abs(x[t]) * 10) % 6
+        dst = int(abs(x[t + 1]) * 10) % 6
+        if accs[src].bal > x[t]:
+            accs[src].deposit(-x[t])
+            accs[dst].deposit(x[t])
+    return sum((a.avg * (i + 1) for i, a in enumerate(accs)))
+
+
+def collide(x):
+    bs = [Body(x[i], x[i + 10]) for i in range(8)]
+    for t in range(20):
+        for b in bs:
+            b.x += 0.05 * b.v
+        bs.sort(key=lambda b: b.x)
+        for a, b in zip(bs, bs[1:]):
+            if b.x - a.x < 0.05:
+                a.v, b.v = (b.v, a.v)
+    return sum(b.x * b.v for b in bs)
+
+
+def queue_sim(x):
+    servers = [{"free": 0.0, "busy": 0.0} for _ in range(3)]
+    wait = 0.0
+    t = 0.0
+    for i in range(30):
+        t += abs(x[i])
+        s = min(servers, key=lambda s: s["free"])
+        start = max(t, s["free"])
+        wait += start - t
+        s["free"] = start + 0.5 * abs(x[39 - i])
+        s["busy"] += 0.5 * abs(x[39 - i])
+    return wait + sum(s["busy"] ** 2 for s in servers)
+
+
+def lru(x):
+    cache = []
+    cost = 0.0
+    for t in range(24):
+        key = int(abs(x[t]) * 5) % 6
+        for c in cache:
+            if c[0] == key:
+                c[1] += x[t]
+                break
+        else:
+            cache.append([key, x[t]])
+            if len(cache) > 3:
+                cost += cache.pop(0)[1] ** 2
+    return cost + sum(c[1] for c in cache)
+
+
+def union(x):
+    parent = [[i, 1.0 + x[i] ** 2] for i in range(8)]
+
+    def find(i):
+        while parent[i][0] != i:
+            i = parent[i][0]
+        return i
+
+    s = 0.0
+    for t in range(18):
+        a = find(int(abs(x[t]) * 10) % 8)
+        b = find(int(abs(x[t + 5]) * 10) % 8)
+        if a != b:
+            parent[a][0] = b
+            parent[b][1] += parent[a][1]
+        s += parent[b][1]
+    return s
+
+
+class Node:
+    def __init__(self, v):
+        self.v = v
+        self.left = None
+        self.right = None
+        self.n = 1
+
+
+def bst(x):
+    root = Node(x[0])
+    for i in range(1, 14):
+        cur = root
+        d = 1.0
+        while True:
+            cur.n += 1
+            if x[i] < cur.v:
+                if cur.left is None:
+                    cur.left = Node(x[i])
+                    break
+                cur = cur.left
+            else:
+                if cur.right is None:
+                    cur.right = Node(x[i])
+                    break
+                cur = cur.right
+            d += 1
+    s = 0.0
+    st = [(root, 1.0)]
+    while st:
+        nd, d = st.pop()
+        s += nd.v * d * nd.n
+        if nd.left is not None:
+            st.append((nd.left, d * 0.5))
+        if nd.right is not None:
+            st.append((nd.right, d * 0.7))
+    return s
+
+
+def hist(x):
+    h = {}
+    for i in range(20):
+        k = int(abs(x[i]) * 4)
+        h[k] = h.get(k, 0.0) + x[i]
+    return sum(v * v for v in h.values())
+
+
+def rrobin(x):
+    jobs = [[abs(x[i]) + 0.5, 1.0] for i in range(6)]
+    t = 0.0
+    cost = 0.0
+    while jobs:
+        j = jobs.pop(0)
+        run = min(j[0], 0.4)
+        t += run
+        j[0] -= run
+        if j[0] > 1e-09:
+            jobs.append(j)
+        else:
+            cost += t * j[1]
+    return cost
+
+
+def isort(x):
+    a = [[x[i], i] for i in range(20)]
+    for i in range(1, 20):
+        j = i
+        while j > 0 and a[j - 1][0] > a[j][0]:
+            a[j - 1], a[j] = (a[j], a[j - 1])
+            j -= 1
+    return sum(((i + 1) * r[0] + 0.01 * r[1] for i, r in enumerate(a)))
+
+
+def population(x):
+
+    class Ind:
+        def __init__(self, g):
+            self.g = g
+            self.fit = -((g - 1.0) ** 2)
+
+    pop = [Ind(x[i]) for i in range(6)]
+    for t in range(20):
+        a = pop[int(abs(x[t]) * 9) % 6]
+        b = pop[int(abs(x[t + 1]) * 9) % 6]
+        child = Ind(0.5 * (a.g + b.g) + 0.1 * x[t + 2])
+        w = min(range(6), key=lambda i: pop[i].fit)
+        if child.fit > pop[w].fit:
+            pop[w] = child
+    return sum(p.g * p.fit for p in pop)
+
+
+class Pair:
+    def __init__(s, v):
+        s.v = v
+        s.w = 1.0
+
+
+def sorted_by_products(x):
+    a = [[x[i], 1.0] for i in range(5)]
+    for t in range(20):
+        if x[t] > 0:
+            a.append([x[t], 0.5])
+        a.sort(key=lambda r: r[0] * r[1], reverse=True)
+        if len(a) > 3 and x[t] < -0.5:
+            a.pop()
+        a[0][1] *= 0.9
+    return sum(((i + 1) * r[0] * r[1] for i, r in enumerate(a)))
+
+
+def sorted_objects(x):
+    a = [Pair(x[i]) for i in range(5)]
+    for t in range(20):
+        if x[t] > 0:
+            a.append(Pair(x[t]))
+        k = int(abs(x[t + 3]) * 9) % len(a)
+        a[k].v -= 0.1
+        a[k].w += x[t]
+        a.sort(key=lambda r: (r.w, -r.v))
+        if len(a) > 3 and x[t] < -0.5:
+            a.pop(0)
+    return sum(((i + 1) * r.v * r.w for i, r in enumerate(a)))
+
+
+def sorted_pairs(x):
+    a = []
+    for t in range(30):
+        if x[t] > 0:
+            a.append((x[t], t))
+    a.sort(key=lambda r: -r[0])
+    return sum(((i + 1) * r[0] * r[1] for i, r in enumerate(a)))
+
+
+def best_of_all(x):
+    q = [Account(x[i]) for i in range(18)]
+    best = q[0]
+    for t in range(24):
+        v = x[(t * 7 + 3) % 40]
+        k = int(abs(v) * 7) % 18
+        if q[k].bal > best.bal:
+            best = q[k]
+        best.hist += 0.01 * v
+    return sum(b.bal**2 * b.hist for b in q) + best.hist
+
+
+def handed_on(x):
+    q = [[x[i], 1.0] for i in range(18)]
+    before = q[0]
+    for t in range(24):
+        before[1] += 0.1 * x[t]
+        before = q[int(abs(x[t]) * 7) % 18]
+    return sum(b[0] ** 2 * b[1] for b in q)
+
+
+LOOPS = [
+    gauss,
+    lots,
+    kmeans,
+    bubble,
+    account,
+    alive,
+    bank,
+    queue_sim,
+    lru,
+    union,
+    bst,
+    rrobin,
+    isort,
+    population,
+    collide,
+    sorted_by_products,
+    sorted_objects,
+    sorted_pairs,
+    best_of_all,
+    handed_on,
+]
+OTHERS = [merge, tree, objs, llist, hist]
