@@ -388,6 +388,8 @@ class Rowwise:
             self.axes[op.out.id] = out.index(label)
         elif op.out.dtype.kind == "f":
             self.totals[op.out.id] = op.out
+            if op.out.size > 1:  # which each block adds to
+                self.least = max(self.least, PRODUCT_ROWS)
         return label in out or op.out.dtype.kind == "f"
 
     def label_of(self, op: Apply) -> object:
