@@ -26,7 +26,6 @@ UNROLLED = {
     "shared_rows",
     "popped",
     "class_asked",
-    "row_replaced",
     "shallow",
     "row_assigned_copy",
     "f32",

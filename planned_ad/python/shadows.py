@@ -394,7 +394,8 @@ def build_class(body: types.FunctionType, name: str, *bases: Any, **options: Any
             method = vars(cls)[name]
             if type(method) is types.FunctionType:
                 type.__setattr__(cls, name, as_called(names.namespace.shadow, name, method))
-        names.namespace.recorder.flow.class_made(body.__code__, cls)
+        if names.namespace.recorder is not None:
+            names.namespace.recorder.flow.class_made(body.__code__, cls)
     return cls
 
 

@@ -137,7 +137,7 @@ def followed(recorder: Recorder, items: Any, site: Site) -> Any:
     decisions = recorder.scopes.decisions
     if type(items) is not list:  # what is added to a traced one
         return items
-    if site in decisions.by_reference and site not in decisions.plain:
+    if site in decisions.by_reference and site not in decisions.no_records:
         return followed_record(recorder, items, site)
     if site in decisions.growing and site not in decisions.plain:
         recorder.mark()
@@ -162,7 +162,8 @@ def collected_items(recorder: Recorder, items: Any, site: Site, kind: Any) -> An
     found.kind = kind
     if type(found) is RunTimeList:
         return found
-    if site in recorder.scopes.decisions.by_reference and kind is list:
+    decisions = recorder.scopes.decisions
+    if site in decisions.by_reference and site not in decisions.no_records and kind is list:
         return followed_record(recorder, found, site)
     decisions = recorder.scopes.decisions
     is_followed = site in decisions.written or site in decisions.growing

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...python.statements import may_ask_identity
 from ..lengths.elements import Position
 from ..lengths.sources import Memory
 from ..record.promotion import INT
@@ -113,6 +114,7 @@ class Records:
         recorder = self.recorder
         self.form, self.kind, self.keys, self.most, self.appended = form, form.kind, form.keys, most, Appended()
         self.record_kind: Any = None
+        self.is_given = False
         self.made: list[ObjectRecord] = []
         recorder.appended.setdefault(self.site, ListsOfSite()).add(self.appended, ())
         self.known: int | None = 0
@@ -147,12 +149,12 @@ class Records:
     def refuse(self) -> BaseException:
         """What to raise for something that a row cannot do: they are as Python makes them, from now on."""
         scopes = self.recorder.scopes
-        scopes.decisions.plain |= sites_of(scopes.decisions, self.made_at)
+        scopes.decisions.no_records |= sites_of(scopes.decisions, self.made_at)
         return scopes.restart()
 
     def at(self, row: Any, reference: RecordKind) -> RecordInRow:
         """The record in a row."""
-        self.recorder.rows_given.add(self.made_at)  # another object each time
+        self.is_given = True  # as another object each time
         return self.record_at(reference, row)
 
     def make(self, items: Any) -> RecordInRow:
@@ -185,8 +187,9 @@ class Records:
             [run] = self.runs
             self._put(run.column, row, items)
             return
-        lend_to_list(self, items)
         values = list(items.values()) if type(items) is dict else elements_of(items)
+        for value in values:
+            lend_to_list(self, value)
         for run in self.runs:
             some = values[run.start : run.start + len(run.forms)]
             self._put(run.column, row, some if run.number is not None else some[0])
@@ -311,9 +314,7 @@ def form_of_record(recorder: Recorder, items: Any) -> HandedOn | None:
 def followed_record(recorder: Recorder, items: Any, site: Site) -> Any:
     """A list or dict that was made there: a record, where that is decided."""
     decisions = recorder.scopes.decisions
-    if type(items) is TracedList and site in decisions.plain:
-        return items
-    if site not in decisions.by_reference or site in decisions.plain:
+    if site not in decisions.by_reference or site in decisions.no_records:
         recorder.records.shown[id(items)] = (items, site)
         return items
     first = decisions.by_reference[site]
@@ -326,7 +327,7 @@ def learn(recorder: Recorder, site: Site, obj: Any) -> BaseException:
     """What is in records of which this is the first one; the trace starts again."""
     decisions, form = recorder.scopes.decisions, form_of_record(recorder, obj)
     if form is None or not may_be_kept(recorder, form):
-        decisions.plain |= sites_of(decisions, site)
+        decisions.no_records |= sites_of(decisions, site)
     else:
         decisions.lengths[memory_site(site)] = ListRoom(form)
     return recorder.scopes.restart()
@@ -342,7 +343,7 @@ def begin_records(recorder: Recorder) -> None:
     decisions = recorder.scopes.decisions
     rooms: dict[Site, ListRoom] = {}
     for site in dict.fromkeys(decisions.by_reference.values()):
-        is_tried = not sites_of(decisions, site).isdisjoint(decisions.plain)
+        is_tried = not sites_of(decisions, site).isdisjoint(decisions.no_records)
         if memory_site(site) in decisions.lengths and not is_tried:
             rooms[site] = decisions.lengths[memory_site(site)]
             recorder.records.made[site] = Records(recorder, site)
@@ -356,9 +357,11 @@ def begin_records(recorder: Recorder) -> None:
 
 
 def check_records(recorder: Recorder) -> None:
-    """At the end: each object has got all of its attributes where it was made."""
+    """At the end: each object has got all of its attributes where it was made, and nobody asks which one it is."""
+    given = [records for records in recorder.records.made.values() if records.is_given]
+    asks = bool(given) and any(may_ask_identity(f.__code__) for f in recorder.namespace.functions())
     for records in recorder.records.made.values():
-        if any(found.unset for found in records.made):
+        if any(found.unset for found in records.made) or (asks and records.is_given):
             raise records.refuse()
 
 

@@ -107,10 +107,11 @@ def site_of_record(recorder: Recorder, obj: Any) -> Site | None:
     if issubclass(type(obj), RecordInRow):
         return obj.reference.site  # type: ignore[no-any-return]
     for known in (recorder.records.shown, recorder.displays):
-        if id(obj) in known:
+        if id(obj) in known and len(obj):
             return known[id(obj)][1]
     if getattr(type(obj), "is_traced_list", False):
-        return obj.site if obj.kind is list else None
+        has_items = getattr(obj, "parts", False) or getattr(obj, "is_begun", False)  # else it is filled later
+        return obj.site if obj.kind is list and has_items else None
     cls, real = type(obj), real_class(type(obj))
     site: Any = recorder.records.classes.get(cls) if real is cls else (real, 0)
     if site is not None:
@@ -124,7 +125,7 @@ def refer(recorder: Recorder, sites: set[Site], *lists: Site) -> bool:
     They lie in one memory. Of all these it is forgotten what they were found to be.
     """
     decisions = recorder.scopes.decisions
-    if not sites or not sites.isdisjoint(decisions.plain) or sites <= decisions.by_reference.keys():
+    if not sites or not sites.isdisjoint(decisions.no_records) or sites <= decisions.by_reference.keys():
         return False
     known = recorder.records.examples
     if not all(recorder.flow.learn_class(site, known[site]) for site in sites if site in known):
@@ -174,7 +175,7 @@ def sites_to_refer(recorder: Recorder, *values: Any) -> frozenset[Site]:
     """Where things were made that could be records, of which a variable holds one or another."""
     decisions = recorder.scopes.decisions
     sites = {site_of_record(recorder, value) for value in values if value is not None}
-    is_tried = None in sites or not sites.isdisjoint(decisions.plain) or sites <= decisions.by_reference.keys()
+    is_tried = None in sites or not sites.isdisjoint(decisions.no_records) or sites <= decisions.by_reference.keys()
     return frozenset() if is_tried else frozenset(sites)  # type: ignore[arg-type]
 
 

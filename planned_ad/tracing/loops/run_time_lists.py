@@ -51,6 +51,7 @@ class RunTimeList(RowsOfList):
     """What the program does with such a list."""
 
     kept: int | None = None  # elements that a queue has at most
+    is_begun = False  # with something in it
 
     def __init__(self, recorder: Recorder, site: Site, items: list[Any], kind: type = list, maxlen: int | None = None):
         super().__init__(recorder, site, kind)
@@ -58,7 +59,7 @@ class RunTimeList(RowsOfList):
         if maxlen is not None:
             self.appended.limit = maxlen + 1
         self.extend(items)
-        self.is_heap = len(items) < 2 or is_in_heap_order(items)
+        self.is_begun, self.is_heap = bool(items), len(items) < 2 or is_in_heap_order(items)
 
     def __getattr__(self, name: str) -> Any:
         if self.kind is collections.deque and name in OF_QUEUES:

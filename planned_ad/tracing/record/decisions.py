@@ -98,6 +98,7 @@ class Decisions:
     # Lists and dicts that the program has by reference, by where they are made, with where the first ones are that lie
     # in the same memory.
     by_reference: dict[Site, Site] = field(default_factory=dict)
+    no_records: set[Site] = field(default_factory=set)  # of these, the ones that cannot be
     plain: set[Site] = field(default_factory=set)  # lists that need all their elements one by one
     attempt: Attempt | None = None  # to have the length of a list settle in the first iterations of a loop
     attempts: dict[Site, int] = field(default_factory=dict)  # of these, how many have failed, by the list
@@ -154,6 +155,9 @@ class Decisions:
         """Make lists as Python makes them, and give loops their plain numbers; whether that is something new."""
         if gives_letters and self.letters is not False:
             self.letters = False
+            return True
+        if not self.by_reference.keys() <= self.no_records:
+            self.no_records |= self.by_reference.keys()
             return True
         tabled = {site: line for site, line in tabled.items() if site not in self.unrolled}
         filled = filled | self.growing
