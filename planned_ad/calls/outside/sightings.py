@@ -47,6 +47,9 @@ MOST_SEEN = 8 * MOST_ROWS  # a walk goes no further then
 FIELDS = ("__name__", "__qualname__", "__doc__", "__annotations__")  # of functions, where code asks for them
 
 
+Look = tuple[bool, Callable[["Walk"], None]]  # whether objects are seen themselves there, and what visits them
+
+
 class Walk:
     """One walk. `rows` for the table; `seen` in order; `notes` on what is not looked at; `codes` of functions met.
 
@@ -54,16 +57,12 @@ class Walk:
     `passed`: places of items that are not looked at.
     """
 
-    def __init__(
-        self,
-        names: UsedNames,
-        outside: Outside,
-        passed: Container[tuple[int, str]] = (),
-    ):
+    def __init__(self, names: UsedNames, outside: Outside, passed: Container[tuple[int, str]] = ()):
         self.names, self.last_call, self.constants, self.passed = names, outside.last_call, outside.constants, passed
         self.is_frozen, self.set_first = outside.is_frozen, outside.set_first
         self.rows: list[Row] = []
         self.lasting: list[Row] = []
+        self.looks: list[Look] = []
         self.seen: list[Sighting] = []
         self.notes: list[str] = []
         self.codes: set[types.CodeType] = set()
@@ -147,10 +146,12 @@ class Walk:
         if id(function) in of_the_world():
             self.note(f"what `{of_the_world()[id(function)]}` gives is in the plan, and not compared")
 
-    def compare_in_python(self, what: str) -> None:
-        """There are no pointers to compare: each call walks."""
+    def compare_in_python(self, look: Callable[[Walk], None], what: str = "") -> None:
+        """There are no pointers to compare: each call lets another walk `look` at it."""
         self.row(watchtable.NEVER)
-        self.note(f"{what}, is compared in Python at each call")
+        self.looks.append((self.is_raw, look))
+        if what:
+            self.note(f"{what}, is compared in Python at each call")
 
     # Objects.
 
@@ -452,7 +453,7 @@ class Walk:
             return
         self.row(watchtable.length_of(items))
         if whole and is_ordered:
-            self.compare_in_python(f"`{path}`, an OrderedDict")
+            self.compare_in_python(lambda walk: walk.visit(items, path), f"`{path}`, an OrderedDict")
         chosen = keys
         if len(keys) > MOST_ITEMS:
             self.note(f"of the items of `{path}` ({len(keys)}), those whose keys do not occur in code are not compared")

@@ -72,7 +72,7 @@ def visit_defaultdict(walk: Walk, items: collections.defaultdict, path: str) -> 
 
 
 def visit_deque(walk: Walk, items: Iterable[Any], path: str) -> None:
-    walk.compare_in_python(f"`{path}`, a {type(items).__name__}")
+    walk.compare_in_python(lambda walk: walk.visit(items, path), f"`{path}`, a {type(items).__name__}")
     walk.visit_items(items, path)
 
 
@@ -83,18 +83,18 @@ def visit_cached(walk: Walk, f: Any, path: str) -> None:
 
 def visit_bytes(walk: Walk, held: Any, path: str) -> None:
     """Numbers in memory of Python's own."""
-    walk.row(watchtable.NEVER)
+    walk.compare_in_python(lambda walk: walk.visit(held, path))
     found = bytes(held)
     walk.see(path, ("bytes", len(found), found), f"{len(found)} bytes")
 
 
 def visit_environment(walk: Walk, environment: Any, path: str) -> None:
-    walk.row(watchtable.NEVER)
+    walk.compare_in_python(lambda walk: walk.visit(environment, path))
     walk.see(path, ("environment", tuple(sorted(environment.items()))), "other variables")
 
 
 def visit_variable(walk: Walk, variable: contextvars.ContextVar, path: str) -> None:
-    walk.row(watchtable.NEVER)
+    walk.compare_in_python(lambda walk: walk.visit(variable, path))
     values = []
     with contextlib.suppress(LookupError):
         values.append(variable.get())
@@ -103,7 +103,7 @@ def visit_variable(walk: Walk, variable: contextvars.ContextVar, path: str) -> N
 
 def visit_of_thread(walk: Walk, obj: threading.local, path: str) -> None:
     """What the thread has that calls the plan."""
-    walk.compare_in_python(f"`{path}`, of each thread its own")
+    walk.compare_in_python(lambda walk: walk.visit(obj, path), f"`{path}`, of each thread its own")
     state = obj.__dict__
     walk.see(path, ("local", tuple(filter(walk.is_used, state))), "other attributes", False)
     walk.attributes(state, path, type(obj))
@@ -149,7 +149,7 @@ def visit_held(name: str) -> Callable[[Walk, Any, str], None]:
 def visit_weak(walk: Walk, obj: Any, path: str) -> None:
     """A dict or set of weak references."""
     if isinstance(obj, weakref.WeakSet):
-        walk.compare_in_python(f"`{path}`, a WeakSet")
+        walk.compare_in_python(lambda walk: walk.visit(obj, path), f"`{path}`, a WeakSet")
     walk.item(vars(obj), "data", path)
 
 
@@ -213,7 +213,7 @@ def found_in_cache(walk: Walk, cached: Any, key: Any, name: str) -> None:
         return
     known = entries_of(cached)
     if known is None:
-        walk.compare_in_python(f"what `{name}` keeps")
+        walk.compare_in_python(lambda walk: None, f"what `{name}` keeps")
         return
     if key is None:
         walk.row(watchtable.length_of(known.items))

@@ -14,6 +14,7 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -22,11 +23,15 @@ from ...kernels.entry.watchtable import WatchTable
 from ...python.used_names import UsedNames, lines_of
 from ...tape.found_outside import Outside
 from .portraits import NotPortable, Portrait, portrait_of, require_complete
-from .sightings import Walk
+from .sightings import Look, Walk
 from .told import Sighting
 from .visitors import found_in_cache
 
 ASK_FOR_ERRORS = frozenset({"FloatingPointError", "geterr", "geterrcall"})
+
+
+def see_errors(walk: Walk) -> None:
+    walk.see("numpy.geterr()", ("errors", *np.geterr().values()), "another setting", False)
 
 
 @dataclass(eq=False)
@@ -36,6 +41,8 @@ class Watch:
     outside: Outside
     _table: WatchTable = field(default_factory=WatchTable)
     _lasting: WatchTable = field(default_factory=WatchTable)  # of what calls take for granted
+    _pointers: WatchTable = field(default_factory=WatchTable)  # the rows of the first one that can be compared there
+    _looks: list[tuple[Look, list[Any]]] = field(default_factory=list)  # at other things, and what they saw
     _names: UsedNames = field(default_factory=UsedNames)
     _seen: list[Sighting] = field(default_factory=list)
     _notes: tuple[str, ...] = ()
@@ -58,8 +65,8 @@ class Watch:
         for cached, key, name in self.outside.kept:
             found_in_cache(walk, cached, key, name)
         if not ASK_FOR_ERRORS.isdisjoint(names.names):
-            walk.compare_in_python("what NumPy does about errors (numpy.geterr())")
-            walk.see("numpy.geterr()", ("errors", *np.geterr().values()), "another setting", False)
+            walk.compare_in_python(see_errors, "what NumPy does about errors (numpy.geterr())")
+            see_errors(walk)
         if not {"environ", "getenv"}.isdisjoint(names.names):
             walk.visit(os.environ, "os.environ")
         return walk
@@ -80,9 +87,29 @@ class Watch:
                 self._walked = self.outside.version
                 return
             walk = self._first_walk()
-            self._table.fill(walk.rows)
-            self._lasting.fill(walk.lasting)
+            self._fill(walk)
             self._seen, self._walked, self._notes = walk.seen, self.outside.version, tuple(dict.fromkeys(walk.notes))
+
+    def _fill(self, walk: Walk) -> None:
+        self._table.fill(walk.rows)
+        self._lasting.fill(walk.lasting)
+        pointers = [row for row in walk.rows if row is not watchtable.NEVER]
+        are_all_seen = len(pointers) + len(walk.looks) == len(walk.rows)
+        self._pointers.fill(pointers if are_all_seen else ())
+        self._looks = [(look, self._glance(look)) for look in walk.looks] if are_all_seen else []
+
+    def _glance(self, look: Look) -> list[Any]:
+        """What there is now at one thing, and behind it, that is compared in Python."""
+        walk = Walk(self._names, self.outside, self._passed)
+        walk.is_raw, visit = look
+        visit(walk)
+        return [sighting.key for sighting in walk.seen]
+
+    def _looks_same(self) -> bool | None:
+        """Whether each of the things that are compared in Python is the same; None where others are not."""
+        if not self._looks or not watchtable.supported() or not self._pointers.holds():
+            return None
+        return all(self._glance(look) == seen for look, seen in self._looks)
 
     @property
     def table(self) -> WatchTable | None:
@@ -93,17 +120,21 @@ class Watch:
     def is_same(self) -> bool:
         """Whether the very objects are there: a quick look, which may take an equal object for another."""
         self._look()
-        return not self._table.alive or (watchtable.supported() and self._table.holds())
+        if not self._table.alive or (watchtable.supported() and self._table.holds()):
+            return True
+        return bool(self._looks_same())
 
     def holds(self) -> bool:
         """Whether everything has the value that it had; if so, the table knows the objects of now."""
-        if self.is_same() and (not self._lasting.alive or (watchtable.supported() and self._lasting.holds())):
-            return True
+        if not self._lasting.alive or (watchtable.supported() and self._lasting.holds()):
+            if self.is_same():
+                return True
+            if self._looks_same() is False:
+                return False
         walk = self._walk(self._names)
         if [s.key for s in walk.seen] != [s.key for s in self._seen]:
             return False
-        self._table.fill(walk.rows)
-        self._lasting.fill(walk.lasting)
+        self._fill(walk)
         self._seen = walk.seen
         return True
 
@@ -126,8 +157,7 @@ class Watch:
         if not self._table.has_form_of(walk.rows):
             return False
         self.outside, self._names, self._passed = other.outside, other._names, other._passed
-        self._table.fill(walk.rows)
-        self._lasting.fill(walk.lasting)
+        self._fill(walk)
         self._seen, self._walked, self._complete = walk.seen, other._walked, None
         self._notes = tuple(dict.fromkeys(walk.notes))
         return True

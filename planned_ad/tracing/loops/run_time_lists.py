@@ -259,7 +259,7 @@ class RunTimeList(RowsOfList):
     def _keys(self, key: Callable[[Any], Any]) -> list[Any]:
         """The numbers by which its elements are sorted, of which a key has several where it is a tuple."""
         recorder, count = self.recorder, 0
-        columns = [in_memory(self, np.dtype(float), self.most) for _ in range(MOST_KEYS)]
+        columns = [zeros_in_memory(self, np.dtype(float), self.most) for _ in range(MOST_KEYS)]
 
         def put(position: Position) -> None:
             nonlocal count
@@ -452,7 +452,7 @@ KEYS.insert(
 )
 
 
-def in_memory(owner: RunTimeList, dtype: np.dtype, rows: int) -> Any:
+def zeros_in_memory(owner: RunTimeList, dtype: np.dtype, rows: int) -> Any:
     """An array of zeros, to which loops may write."""
     found = Number(dtype, is_python=True).in_rows(rows, owner, -1, owner.recorder.scopes.depth)  # type: ignore[arg-type]
     assert isinstance(found, Number) and found.memory is not None
