@@ -53,6 +53,7 @@ class Given:
     shapes: list[Any]
     loc: Any
     scale: Any
+    is_open: bool = False  # whether the ends of the support are not in it
 
     def valid(self) -> Any:
         return self.of.valid(*self.shapes) & (self.scale > 0)
@@ -67,7 +68,9 @@ def given(recorder: Recorder, real: Any, of: Distribution, args: tuple[Any, ...]
     def array(item: Any) -> Any:
         return asarray(recorder, item).astype(FLOAT)
 
-    return Given(of, [array(s) for s in shapes], array(loc), array(scale))
+    mask = getattr(type(real), "_support_mask", None)
+    is_open = mask is not None and mask is getattr(type(real), "_open_support_mask", None)
+    return Given(of, [array(s) for s in shapes], array(loc), array(scale), is_open)
 
 
 # What is computed, of the standard variable.
@@ -78,7 +81,7 @@ def density(found: Given, x: Any, log: bool) -> Any:
     y = found.standard(x)
     low, high = of.support(*found.shapes)
     valid = found.valid()
-    inside = (low <= y) & (y <= high) & valid
+    inside = (low < y) & (y < high) & valid if found.is_open else (low <= y) & (y <= high) & valid
     if of.discrete:
         inside = inside & (np.floor(y) == y)
     y_inside = np.where(inside, y, of.inner if of.inner is not None else inside_of(low, high))

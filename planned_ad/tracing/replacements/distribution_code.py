@@ -136,7 +136,7 @@ def in_a_row(found: Given, x: Any, compute: Callable[[Given, Any], Any]) -> Any:
     shape = np.broadcast_shapes(*(a.shape for a in arrays))
     arrays = [np.broadcast_to(a, shape).reshape(-1) for a in arrays]
     count = len(found.shapes)
-    flat = Given(found.of, arrays[:count], arrays[count], arrays[count + 1])
+    flat = Given(found.of, arrays[:count], arrays[count], arrays[count + 1], found.is_open)
     return compute(flat, None if x is None else arrays[-1]).reshape(shape)[()]
 
 
@@ -167,10 +167,11 @@ def stats(recorder: Recorder, real: Any, *args: Any, moments: str = "mv", **kwar
 
 
 def nnlf(recorder: Recorder, real: Any, theta: Any, x: Any) -> Any:
-    """Minus the sum of the logarithms of the density: infinite outside of the support."""
+    """Minus the sum of the logarithms of the density: infinite outside of the support, and of what has no density."""
     theta = tuple(theta)
     parameters = (*theta[:-2], theta[-2], theta[-1])
-    return -np.sum(by_name(recorder, real, "logpdf")(x, *parameters), axis=0)
+    logarithms = by_name(recorder, real, "logpdf")(x, *parameters)
+    return np.where(np.isnan(logarithms).any(axis=0), np.inf, -np.sum(logarithms, axis=0))[()]
 
 
 def by_name(recorder: Recorder, real: Any, name: str) -> Callable[..., Any]:
