@@ -79,8 +79,7 @@ class Recorder:
         self._look_at = min(WARNS_AT, max_operations)  # operations, of the loop or branch being recorded
         self.unroll = unroll
         self.max_steps = max_steps
-        self.whiles: list[Any] = []  # the `while` loops being recorded
-        self.scopes = Scopes(self.builder, decisions)
+        self.whiles, self.scopes = list[Any](), Scopes(self.builder, decisions)  # the `while` loops being recorded
         self.unrolling: dict[int, ShortLoop] = {}  # those that are under way, by their iterators
         self.records: Any = None  # what the program has by reference, or may; see `loops.references`
         self.flow, self.watch, self.copies = flow(self), Watch(self), Copies(self)
@@ -92,7 +91,7 @@ class Recorder:
         self.consumers: dict[types.FrameType, Any] = {}  # who adds up the items of a generator expression, by its frame
         self.generators: set[types.FrameType] = set()  # those that loops which are recorded run in
         self.taken_directly: collections.deque[tuple[Any, ...]] = collections.deque(maxlen=64)  # generators, by whom
-        self.filled: set[Site] = set()  # the lists that loops fill, by the instruction that makes them
+        self.filled, self.rows_given = set[Site](), set[Site]()  # lists that loops fill; and with rows that are seen
         self.appended: dict[Site, Any] = {}  # how often lists are appended to whose length is data
         self.counted: dict[int, Any] = {}  # the same for the list that has as many elements, by the number of a value
         # Loops of which several passes have been compared, and the tests in them, by the calls that were running.
@@ -103,7 +102,6 @@ class Recorder:
         self.displays: dict[int, tuple[Any, Site]] = {}  # lists, queues that were made, and where, by identity
         self.copied_lists: set[int] = set()  # of these, what `list` has made of other things
         self.written_lists: list[weakref.ref[Any]] = []  # to which loops write
-        self.rows_given: set[Site] = set()  # those of which the program has seen rows, or copies
         self.gives_several, self.chosen = False, set[Value]()  # types that data decide; what `max`, `min` have given
         self.copied: dict[int, Any] = {}  # objects in lists, and copies of them, by identity
         self.gives_truths = self.gives_nones = self.gives_letters = False  # what only a plan knows: truths, None, texts
@@ -210,6 +208,8 @@ class Recorder:
             value = obj.read()
         elif (kind is list or kind is tuple) and not self.is_concrete(obj):
             value = self.stacked(obj)
+        elif hasattr(kind, "__real_class__") and hasattr(kind, "__array__"):  # of the program's, which are traced
+            return self.value_of(obj.__array__(), dtype)
         else:
             return self.constant(self.plain(obj), dtype)
         return value if dtype is None else self.builder.cast(value, np.dtype(dtype))
