@@ -47,6 +47,7 @@ MOST_SEEN = 8 * MOST_ROWS  # a walk goes no further then
 FIELDS = ("__name__", "__qualname__", "__doc__", "__annotations__")  # of functions, where code asks for them
 
 
+IsUsed = Callable[[str], bool]
 Look = tuple[bool, Callable[["Walk"], None]]  # whether objects are seen themselves there, and what visits them
 
 
@@ -60,8 +61,7 @@ class Walk:
     def __init__(self, names: UsedNames, outside: Outside, passed: Container[tuple[int, str]] = ()):
         self.names, self.last_call, self.constants, self.passed = names, outside.last_call, outside.constants, passed
         self.is_frozen, self.set_first = outside.is_frozen, outside.set_first
-        self.rows: list[Row] = []
-        self.lasting: list[Row] = []
+        self.rows, self.lasting = list[Row](), list[Row]()
         self.looks: list[Look] = []
         self.seen: list[Sighting] = []
         self.notes: list[str] = []
@@ -70,8 +70,8 @@ class Walk:
         self.asked: set[str] = set()  # attributes that `isinstance` asks for
         self.is_full = False
         self.is_raw = False  # whether traced code sees the objects themselves, instead of copies
+        self._asked_of, self.fixed = dict[type | None, list[str]](), list[object]()  # what is fixed is of libraries
         self._met: dict[bool, dict[int, object]] = {False: {}, True: {}}
-        self.fixed: list[object] = []  # of libraries
 
     @property
     def met(self) -> dict[int, object]:
@@ -148,8 +148,9 @@ class Walk:
 
     def compare_in_python(self, look: Callable[[Walk], None], what: str = "") -> None:
         """There are no pointers to compare: each call lets another walk `look` at it."""
+        if len(self.rows) < MOST_ROWS:
+            self.looks.append((self.is_raw, look))
         self.row(watchtable.NEVER)
-        self.looks.append((self.is_raw, look))
         if what:
             self.note(f"{what}, is compared in Python at each call")
 
@@ -302,25 +303,26 @@ class Walk:
         return type(name) is not str or self.names.any_attribute or name in self.names.names
 
     def attributes(
-        self,
-        state: dict,
-        path: str,
-        kind: type | None = None,
-        without: str = "",
-        is_used: Callable[[str], bool] | None = None,
+        self, state: dict, path: str, kind: type | None = None, without: str = "", is_used: IsUsed | None = None
     ) -> None:
         """Those of an object, and those that are asked for and are not there, in its class `kind` neither."""
         asked, is_used = self.names.asked_for, is_used or self.is_used
         for name in state:
             if name != without and (is_used(name) or name in asked):
                 self.item(state, name, f"{path}.{name}")
-        missing = [name for name in sorted(asked) if name not in state and not is_defined(kind, name)]
+        missing = self.asked_of(kind)
         if missing and not state:  # as of most functions
-            self.row(watchtable.length_of(state))
-            return
+            return self.row(watchtable.length_of(state))
         for name in missing:  # which would be seen if it were there
-            if not self.is_frozen(f"{path}.{name}"):
+            if name not in state and not self.is_frozen(f"{path}.{name}"):
                 self.row(watchtable.item(state, name, None, False))
+
+    def asked_of(self, kind: type | None) -> list[str]:
+        """What is asked for that a class has not."""
+        if kind not in self._asked_of:
+            asked = sorted(self.names.asked_for)
+            self._asked_of[kind] = asked if kind is None else [name for name in asked if not is_defined(kind, name)]
+        return self._asked_of[kind]
 
     def visit_module(self, module: types.ModuleType, path: str) -> None:
         """Of a module of the user's; what traced code reads of it is known, beside what runs as it is."""
@@ -356,10 +358,9 @@ class Walk:
                 holder = base if name in known else cls  # what it hides may be reached by `super`
                 self.bound(value, found, functools.partial(watchtable.attribute, holder, name, value))
                 known.add(name)
-        for name in sorted(self.names.asked_for):
-            if not is_defined(cls, name):
-                self.row(watchtable.attribute(cls, name))
-                self.see(f"{cls.__name__}.{name}", ("missing",), "not there")
+        for name in self.asked_of(cls):
+            self.row(watchtable.attribute(cls, name))
+            self.see(f"{cls.__name__}.{name}", ("missing",), "not there")
         if issubclass(cls, enum.Enum):
             self.visit_items(cls, path)
         self.asked.update(members_asked_for(cls))
