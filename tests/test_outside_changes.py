@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import array
+import collections
 import contextvars
 import enum
 import functools
 import itertools
 import os
+import threading
 import types
+from typing import ClassVar
 
 import numpy as np
 import pytest
 
 import planned_ad
+from planned_ad.calls.outside.watch import Watch
 from planned_ad.errors import TraceError
 from planned_ad.trace import trace
 
@@ -238,3 +242,51 @@ def test_another_dict_of_attributes(make):
     assert plan(X) == pytest.approx(3 * before)
     settings.factor = 4.0
     assert plan(X) == pytest.approx(2 * before)
+
+
+# What is compared in Python at each call: it alone.
+
+OF_THREAD = threading.local()
+OF_THREAD.gain = 1.0
+QUEUE, ORDERED = collections.deque([1.0, 2.0]), collections.OrderedDict(a=1.0, b=2.0)
+SETTING = contextvars.ContextVar("SETTING", default=3.0)
+
+
+class Much:
+    """What takes time to walk."""
+
+    table: ClassVar = {f"key{k}": float(k) for k in range(200)}
+
+
+def compared_in_python(x):
+    gain = OF_THREAD.gain * QUEUE[0] * sum(ORDERED.values()) * SETTING.get()
+    return x[0] * gain * Much.table["key7"] + (x[1] if isinstance(x, Much) else x[2])
+
+
+def test_what_is_compared_in_python_is_looked_at_by_itself(monkeypatch):
+    plan = planned_ad.compile(compared_in_python, (X,), check=False)
+    walks = []
+    monkeypatch.setattr(Watch, "_walk", lambda self, names: walks.append(names))
+    assert plan(X) == compared_in_python(X) and not walks
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda patch: patch.setattr(OF_THREAD, "gain", 2.0),
+        lambda patch: QUEUE.rotate(),
+        lambda patch: patch.setitem(ORDERED, "a", 5.0),
+        lambda patch: patch.setitem(Much.table, "key7", 0.5),
+        lambda patch: SETTING.set(4.0),
+    ],
+)
+def test_each_of_them_is_seen_to_change(monkeypatch, change):
+    plan = planned_ad.compile(compared_in_python, (X,), check=False)
+    before = plan(X)
+    assert before == compared_in_python(X)
+    contextvars.copy_context().run(lambda: changed_and_called(plan, change, monkeypatch, before))
+
+
+def changed_and_called(plan, change, monkeypatch, before):
+    change(monkeypatch)
+    assert plan(X) == pytest.approx(compared_in_python(X), rel=1e-15) and plan(X) != before

@@ -287,3 +287,19 @@ def unpacked_rows(points, centre):
     for x, y, z in points:
         total += (x - cx) ** 2 * (y - cy) + np.exp(-((z - cz) ** 2))
     return total
+
+
+@program(lambda n, d: (d.normal(n),), 16, 64)
+def complex_parts_of_another_length(x):
+    """A Fourier transform, stage by stage: what a loop leaves behind is shorter than what the next one assigns."""
+    z = x.astype(complex)
+    half = 1
+    while half < len(z):
+        turn = np.exp(-1j * np.pi * np.arange(half) / half)
+        for start in range(0, len(z), 2 * half):
+            even = z[start : start + half].copy()
+            odd = turn * z[start + half : start + 2 * half]
+            z[start : start + half] = even + odd
+            z[start + half : start + 2 * half] = even - odd
+        half *= 2
+    return np.sum(np.abs(z) ** 2 / (1 + np.arange(len(z))))

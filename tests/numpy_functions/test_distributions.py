@@ -125,3 +125,22 @@ def test_outside_of_the_support_the_derivative_is_zero() -> None:
 def test_what_has_no_rule_is_refused(f, what) -> None:
     with pytest.raises(PlannedADError, match=what):
         trace(f, (np.array([0.2, 0.7]),))
+
+
+@pytest.mark.parametrize(("name", "shapes"), [("rayleigh", ()), ("invgauss", (0.8,)), ("wald", ()), ("alpha", (1.5,))])
+@pytest.mark.parametrize("method", ["pdf", "logpdf"])
+def test_ends_that_are_not_in_the_support(name: str, shapes: tuple[float, ...], method: str) -> None:
+    call = getattr(getattr(stats, name), method)
+    as_scipy(lambda x: call(x, *shapes), EDGES)
+
+
+@pytest.mark.parametrize("name", ["norm", "gamma", "rayleigh"])
+def test_likelihoods_of_what_cannot_be(name: str) -> None:
+    shapes = {"gamma": (1.3,)}.get(name, ())
+    wrong = [(*(-s for s in shapes), 0.0, 1.2)] if shapes else []
+    for data in (np.array([0.3, 0.7, 1.4, 2.2]), np.array([0.3, np.nan])):
+        for p in ((*shapes, 0.0, 1.2), (*shapes, 0.0, -1.0), (*shapes, 1.0, 1.2), *wrong):
+            actual, _ = replay(
+                trace(lambda p, data=data: getattr(stats, name).nnlf(p, data), (np.array(p),)), np.array(p)
+            )
+            np.testing.assert_allclose(actual, getattr(stats, name).nnlf(np.array(p), data), rtol=2e-12)
