@@ -17,6 +17,7 @@ from ..values.number_types import Types, pass_types_on, told_apart
 from . import suspended_sides
 from .filled_lists import assigned_last, could_be_filled, fill_item, is_unset
 from .generators import is_asked_for_more
+from .index_tests import decided_by_indices
 from .iteration import Holder, Sequence, once
 from .leaving_tests import follow_exits
 from .letters import refuse_letters
@@ -138,7 +139,8 @@ class LoopFlow:
         if going_on is not None:
             return going_on
         if recorder.scopes.depth:
-            return recorder.scopes.loop.branches.test(predicate)
+            known = decided_by_indices(recorder, predicate)
+            return recorder.scopes.loop.branches.test(predicate) if known is None else known
         if frame is not None:
             follow_exits(recorder, frame)
         self.on_integers.test_in_body()
