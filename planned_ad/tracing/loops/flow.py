@@ -7,7 +7,7 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ...python.frames import user_frame
+from ...python.frames import user_frame, user_frames
 from ...tape.tape import Value
 from ..lengths.elements import Length
 from ..record.decisions import Site
@@ -32,6 +32,14 @@ from .traced_list import TracedList
 from .while_loops import test_while
 from .whiles_on_integers import WhilesOnIntegers
 from .written_lists import fits_in_rows, lay_down_list, refuse_identity
+
+
+MOST_CALLS = 4  # of a function within itself, where data say how many there are
+
+
+def calls_itself(frame: types.FrameType) -> bool:
+    """Whether a function is called within itself, again and again."""
+    return sum(other.f_code is frame.f_code for other in user_frames(frame)) > MOST_CALLS
 
 
 class LoopFlow:
@@ -138,12 +146,17 @@ class LoopFlow:
         going_on = None if frame is None else test_while(recorder, frame, predicate)
         if going_on is not None:
             return going_on
+        asked = recorder.records.asked.get(predicate.id)
+        if asked is not None and frame is not None and calls_itself(frame):  # for as many records as there may be
+            raise asked.refuse()
         if recorder.scopes.depth:
             known = decided_by_indices(recorder, predicate)
             return recorder.scopes.loop.branches.test(predicate) if known is None else known
         if frame is not None:
             follow_exits(recorder, frame)
         self.on_integers.test_in_body()
+        if asked is not None:  # a test for each record, of which Python knows what it is
+            raise asked.refuse()
         return bool(recorder.outcome(predicate, "branch"))
 
     def event(self, frame: types.FrameType, event: str, argument: Any) -> None:

@@ -123,7 +123,7 @@ def begin_class(records: Any, cls: type, at: Callable[..., ObjectRecord]) -> Non
     """Objects of the class are such records from now on; `__init__` follows."""
 
     def make(kind: type, /, *args: Any, **kwargs: Any) -> Any:
-        if kind is not cls:
+        if kind is not cls and not issubclass(kind, ObjectRecord):
             return object.__new__(kind)
         found = at(records.reference, records.next_row(), dict.fromkeys(records.keys, records.recorder.scopes.depth))
         records.made.append(found)

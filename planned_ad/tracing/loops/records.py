@@ -21,7 +21,7 @@ from ..lengths.sources import Memory
 from ..record.promotion import INT
 from ..record.storage import ASSIGNMENT
 from ..values.array_tracer import ArrayTracer
-from ..values.loop_index import expression_of, plain_or_traced
+from ..values.loop_index import LoopIndex, expression_of, plain_or_traced
 from ..values.scalar_tracer import ScalarTracer
 from .columns import may_be_kept
 from .form import HandedOn
@@ -150,6 +150,8 @@ class Records:
         """What to raise for something that a row cannot do: they are as Python makes them, from now on."""
         scopes = self.recorder.scopes
         scopes.decisions.no_records |= sites_of(scopes.decisions, self.made_at)
+        scopes.decisions.nones = None  # perhaps it was for these that None is asked for noticeably
+        scopes.decisions.forget_ways()
         return scopes.restart()
 
     def at(self, row: Any, reference: RecordKind) -> RecordInRow:
@@ -161,7 +163,7 @@ class Records:
         """Another one."""
         self._fit(form_of_record(self.recorder, items))
         row = self.next_row()
-        self._fill(Position(row), items)
+        self._fill(position_of(row), items)
         return self.at(row, self.reference)
 
     def next_row(self) -> Any:
@@ -261,7 +263,7 @@ class Records:
         run = self.run_at(place)
         if run.number is not None:
             return self.number_at(run, row, place, run.forms[place - run.start])
-        return self._element(run.column, Position(row))
+        return self._element(run.column, position_of(row))
 
     def put(self, row: Any, place: int, value: Any) -> None:
         """Exchange what is in one of them."""
@@ -275,13 +277,13 @@ class Records:
         if run.number is not None:
             self.put_number_at(run, row, place, value)
         else:
-            self._put(run.column, Position(row), value)
+            self._put(run.column, position_of(row), value)
 
     # Of numbers of one type in lists.
 
     def numbers(self, run: ItemRun, row: Any) -> ArrayTracer:
         """As a view of the memory."""
-        return self.memory(run.column).element(Position(row))
+        return self.memory(run.column).element(position_of(row))
 
     def number_at(self, run: ItemRun, row: Any, place: Any, number: Any) -> Any:
         found = self.recorder.value_of(self.numbers(run, row)[place - run.start if run.start else place])
@@ -292,6 +294,11 @@ class Records:
 
 
 RECORD_OF: dict[type, Callable[[RecordKind, Any], RecordInRow]] = {list: ListRecord, dict: DictRecord}
+
+
+def position_of(row: Any) -> Position:
+    """Where a record lies; one that data give may be any number, until the guard is tested of what it was read from."""
+    return Position(row, inside=type(row) in (int, LoopIndex))
 
 
 def memory_site(site: Site) -> Site:

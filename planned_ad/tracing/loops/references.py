@@ -64,6 +64,7 @@ class KnownRecords:
         self.shown: dict[int, tuple[Any, Site]] = {}  # lists and dicts that may be, with that, by identity
         self.classes: dict[type, Site] = {}  # that the program has defined
         self.examples: dict[Site, Any] = {}  # an object of each class of which something is asked
+        self.asked: dict[int, Any] = {}  # by the numbers of tests, those of which one may be None
         self.within: dict[Site, set[Site]] = {}  # of lists whose items lie in memory, where those were made
 
 
@@ -89,7 +90,12 @@ class RecordInRow(Traced):
 
     def is_none(self) -> Any:
         """Whether it is None: a test of data, where it may be."""
-        return self.row < 0 if self.reference.may_be_none else False
+        if not self.reference.may_be_none:
+            return False
+        found = self.row < 0
+        if self.recorder.is_scalar(found):
+            self.recorder.records.asked[found.value.id] = self.records
+        return found
 
     @property
     def place(self) -> Any:
