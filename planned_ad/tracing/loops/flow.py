@@ -33,7 +33,6 @@ from .while_loops import test_while
 from .whiles_on_integers import WhilesOnIntegers
 from .written_lists import fits_in_rows, lay_down_list, refuse_identity
 
-
 MOST_CALLS = 4  # of a function within itself, where data say how many there are
 
 
