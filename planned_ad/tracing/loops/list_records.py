@@ -12,8 +12,8 @@ from .list_room import form_in_rows
 from .references import RecordInRow
 
 
-class ListRecord(RecordInRow):
-    """A list of a fixed length."""
+class ContainerRecord(RecordInRow):
+    """A list or dict."""
 
     __slots__ = ()
     __hash__ = None  # type: ignore[assignment]
@@ -23,6 +23,18 @@ class ListRecord(RecordInRow):
 
     def __bool__(self) -> bool:
         return not self.is_none()
+
+    def __getattr__(self, name: str) -> Any:
+        kind = self.records.record_kind
+        if name.startswith("__") or not hasattr(kind, name):
+            raise AttributeError(f"'{kind.__name__}' object has no attribute '{name}'")
+        raise self.records.refuse()
+
+
+class ListRecord(ContainerRecord):
+    """A list of a fixed length."""
+
+    __slots__ = ()
 
     def _place(self, key: Any) -> Any:
         """An index, from the front where it is known."""
@@ -81,23 +93,11 @@ class ListRecord(RecordInRow):
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         return self.traced().__array__(dtype, copy)
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or not hasattr(list, name):
-            raise AttributeError(f"'list' object has no attribute '{name}'")
-        raise self.records.refuse()
 
-
-class DictRecord(RecordInRow):
+class DictRecord(ContainerRecord):
     """A dict of certain keys."""
 
     __slots__ = ()
-    __hash__ = None  # type: ignore[assignment]
-
-    def __len__(self) -> int:
-        return len(self.records.keys)
-
-    def __bool__(self) -> bool:
-        return not self.is_none()
 
     def __getitem__(self, key: Any) -> Any:
         if type(key) is not str:
@@ -142,8 +142,3 @@ class DictRecord(RecordInRow):
     def update(self, *others: Any, **values: Any) -> None:
         for key, value in dict(*others, **values).items():
             self[key] = value
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or not hasattr(dict, name):
-            raise AttributeError(f"'dict' object has no attribute '{name}'")
-        raise self.records.refuse()
