@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 
 def gauss(x):
     n = 5
@@ -411,7 +413,153 @@ def handed_on(x):
     return sum(b[0] ** 2 * b[1] for b in q)
 
 
+class MovingBody:
+    def __init__(s, p, v):
+        s.pos = p
+        s.vel = v
+        s.m = 1.0
+        s.tag = ("a", 0)
+
+
+class WithValue:
+    def __init__(s, v):
+        s.v = v
+
+    def val(s):
+        return s.v
+
+
+class WithWeight(WithValue):
+    def __init__(s, v, w):
+        super().__init__(v)
+        s.w = w
+
+    @property
+    def both(s):
+        return s.v * s.w
+
+    @both.setter
+    def both(s, x):
+        s.v = x
+        s.w = x * 0.5
+
+
+def arrays_in_objects(x):
+    bs = [MovingBody(np.array([x[i], x[i + 1]]), np.array([0.1, x[i + 2]])) for i in range(5)]
+    for t in range(20):
+        k = int(abs(x[t]) * 7) % 5
+        bs[k].pos = bs[k].pos + 0.1 * bs[k].vel
+        bs[k].m *= 0.9
+        bs[(k + 1) % 5].vel = bs[k].vel
+    return sum((b.pos**2).sum() * b.m for b in bs)
+
+
+def arrays_written_in_place(x):
+    bs = [MovingBody(np.array([x[i], x[i + 1]]), np.array([0.1, x[i + 2]])) for i in range(5)]
+    for t in range(20):
+        k = int(abs(x[t]) * 7) % 5
+        bs[k].pos += 0.1 * bs[k].vel
+        bs[k].m *= 0.9
+    return sum((b.pos**2).sum() * b.m for b in bs)
+
+
+def through_properties(x):
+    q = [WithWeight(x[i], x[i + 1]) for i in range(5)]
+    for t in range(20):
+        k = int(abs(x[t]) * 7) % 5
+        if x[t] > 0:
+            q[k].both = q[k].both * 0.3 + x[t]
+        else:
+            q[k].v = q[k].val() * 0.5
+    return sum(b.both for b in q)
+
+
+def in_several_places(x):
+    q = [[x[i], 1.0] for i in range(5)]
+    r = {"a": q[0], "b": q[1]}
+    for t in range(20):
+        k = int(abs(x[t]) * 7) % 5
+        q[k][0] += x[t]
+        r["a"][1] += 0.1
+        q[k], q[0] = (q[0], q[k])
+    return sum(b[0] * b[1] for b in q) + r["a"][0] + r["b"][1]
+
+
+def copies_of_records(x):
+    q = [[x[i], 1.0] for i in range(6)]
+    for t in range(20):
+        k = int(abs(x[t]) * 7) % 6
+        a = q[k]
+        q[k] = q[0]
+        q[0] = a
+        a[0] += 0.1
+        b = q[k][:]
+        b[0] = 99.0
+        c = list(q[k])
+        c[1] = 5.0
+        q[k][1] += c[0] * 0.01
+        lo, hi = q[k]
+        q[k][0] = hi * 0.5 + lo * 0.5
+    return sum(((i + 1) * b[0] * b[1] for i, b in enumerate(q)))
+
+
+def dicts_as_mappings(x):
+    q = [{"v": x[i], "w": 1.0} for i in range(6)]
+    for t in range(20):
+        k = int(abs(x[t]) * 7) % 6
+        d = dict(q[k])
+        d["v"] = 7.0
+        e = {**q[k], "w": 2.0}
+        q[k].update(v=q[k]["v"] * 0.9 + e["w"] * 0.01)
+        q[k]["w"] += q[k].get("zz", 0.25)
+        if "v" in q[k] and len(q[k]) == 2:
+            q[k]["v"] += 0.1
+        for key in q[k]:
+            q[k][key] *= 0.99
+    return sum(b["v"] * b["w"] for b in q)
+
+
+def asked_which(x):
+    q = [[x[i], 1.0] for i in range(6)]
+    s = 0.0
+    for t in range(20):
+        k = int(abs(x[t]) * 7) % 6
+        j = int(abs(x[t + 1]) * 7) % 6
+        if q[k] is q[j]:
+            s += 1.0
+        else:
+            s += q[k][0] * 0.1
+        q[k][1] += 0.1
+    return s + sum(b[0] * b[1] for b in q)
+
+
+def records_in_a_grid(x):
+    grid = [[[x[(i * 4 + j) % 40], 0.0] for j in range(4)] for i in range(4)]
+    for t in range(20):
+        i = int(abs(x[t]) * 7) % 4
+        j = int(abs(x[t + 1]) * 7) % 4
+        grid[i][j][0] += 0.1
+        grid[j][i][1] += x[t]
+    return sum(c[0] * c[1] for r in grid for c in r)
+
+
+def lists_in_records(x):
+    q = [[x[i], [1.0, 2.0]] for i in range(5)]
+    for t in range(20):
+        k = int(abs(x[t]) * 7) % 5
+        q[k][1][0] += x[t]
+        q[k][0] *= 0.9
+        q[k][1], q[(k + 1) % 5][1] = (q[(k + 1) % 5][1], q[k][1])
+    return sum(b[0] * b[1][0] * b[1][1] for b in q)
+
+
 LOOPS = [
+    arrays_in_objects,
+    through_properties,
+    in_several_places,
+    copies_of_records,
+    dicts_as_mappings,
+    records_in_a_grid,
     gauss,
     lots,
     kmeans,
@@ -433,4 +581,4 @@ LOOPS = [
     best_of_all,
     handed_on,
 ]
-OTHERS = [merge, tree, objs, llist, hist]
+OTHERS = [arrays_written_in_place, asked_which, lists_in_records, merge, tree, objs, llist, hist]
