@@ -553,7 +553,65 @@ def lists_in_records(x):
     return sum(b[0] * b[1][0] * b[1][1] for b in q)
 
 
+class Vec:
+    def __init__(s, x, y):
+        s.x = x
+        s.y = y
+
+
+class Pt:
+    def __init__(s, x, y):
+        s.p = Vec(x, y)
+        s.m = 1.0
+
+
+def objects_in_objects(x):
+    q = [Pt(x[i], x[i + 1]) for i in range(5)]
+    for t in range(20):
+        k = int(abs(x[t]) * 7) % 5
+        q[k].p.x += 0.1 * x[t]
+        q[k].m *= 0.9
+    return sum(b.p.x * b.p.y * b.m for b in q)
+
+
+def dicts_in_dicts(x):
+    q = [{"v": x[i], "in": {"a": 1.0, "b": x[i]}, "t": (x[i], 2.0)} for i in range(5)]
+    for t in range(20):
+        k = int(abs(x[t]) * 7) % 5
+        q[k]["in"]["a"] += 0.1 * x[t]
+        q[k]["v"] *= 0.9
+        w = q[k]["in"]
+        w["b"] += 0.05
+        q[k]["t"] = (q[k]["t"][1], q[k]["v"])
+    return sum(b["v"] * b["in"]["a"] * b["in"]["b"] + b["t"][0] for b in q)
+
+
+def objects_in_records(x):
+    q = [[x[i], Vec(x[i], 1.0)] for i in range(5)]
+    for t in range(20):
+        k = int(abs(x[t]) * 7) % 5
+        v = q[k][1]
+        v.y += 0.1
+        q[k][0] += v.x * 0.1
+        q[(k + 1) % 5][1] = v
+    return sum(b[0] * b[1].x * b[1].y for b in q)
+
+
+def one_object_in_all(x):
+    shared = Vec(x[0], x[1])
+    q = [[x[i], shared] for i in range(5)]
+    for t in range(20):
+        k = int(abs(x[t]) * 7) % 5
+        q[k][1].y += 0.1 * x[t]
+        q[k][0] *= 0.9
+    return sum(b[0] * b[1].x * b[1].y for b in q) + shared.y
+
+
 LOOPS = [
+    objects_in_objects,
+    dicts_in_dicts,
+    objects_in_records,
+    one_object_in_all,
     arrays_in_objects,
     through_properties,
     in_several_places,

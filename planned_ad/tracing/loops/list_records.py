@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from ..values.loop_index import LoopIndex, expression_of
-from .list_room import form_in_rows
 from .references import RecordInRow
 
 
@@ -65,7 +64,7 @@ class ListRecord(ContainerRecord):
         if type(place) is int:
             records.put(self.place, place, value)
             return
-        run, form = records.run_of(place), form_in_rows(self.recorder, value)
+        run, form = records.run_of(place), self.records.form_of(value)
         if form is None:
             raise records.refuse()
         places = range(run.start, run.start + len(run.forms))

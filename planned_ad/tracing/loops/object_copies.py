@@ -143,7 +143,10 @@ def refuse_changed(recorder: Recorder) -> None:
         if found.is_changed:
             sites |= found.sites
     if not sites <= decisions.plain:
-        made_at = [found.made_at for found in recorder.copied.values() if found.sites & sites]
-        if not refer(recorder, set().union(*made_at), *sites):
+        alike: dict[object, set[Site]] = {}  # by what they are made of: those in one another lie apart
+        for found in recorder.copied.values():
+            if found.sites & sites and found.made_at:
+                alike.setdefault((type(found.obj), *found.held), set()).update(found.made_at)
+        if not any([refer(recorder, made_at, *sites) for made_at in alike.values()]):
             decisions.plain |= sites
         raise recorder.scopes.restart()

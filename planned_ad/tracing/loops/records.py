@@ -42,9 +42,9 @@ from .list_room import (
     serving,
     times_within,
 )
-from .object_copies import lend_to_list
+from .object_copies import lend_to_list, objects_in
 from .object_records import ObjectRecord, begin_class, can_be_record, class_of_records, parts_of_object
-from .references import RECORDS, RecordInRow, RecordKind
+from .references import RECORDS, RecordInRow, RecordKind, refer, site_of_record
 from .stored_forms import Array, InMemory, Number
 from .traced_list import Segment, TracedList
 from .written_lists import common_number
@@ -159,6 +159,10 @@ class Records:
         self.is_given = True  # as another object each time
         return self.record_at(reference, row)
 
+    def form_of(self, value: Any) -> HandedOn | None:
+        """Of something that may be in one of them."""
+        return form_of_item(self.recorder, value)
+
     def make(self, items: Any) -> RecordInRow:
         """Another one."""
         self._fit(form_of_record(self.recorder, items))
@@ -268,7 +272,7 @@ class Records:
     def put(self, row: Any, place: int, value: Any) -> None:
         """Exchange what is in one of them."""
         self.recorder.mark()
-        form = form_in_rows(self.recorder, value)
+        form = form_of_item(self.recorder, value)
         if form is None:
             raise self.refuse()
         self._fit(self.form.of([form if k == place else item for k, item in enumerate(self.form.items)]))
@@ -306,15 +310,26 @@ def memory_site(site: Site) -> Site:
     return site[0], site[1] + RECORDS
 
 
+def form_of_item(recorder: Recorder, value: Any) -> HandedOn | None:
+    """Of something in a record; objects and dicts in it would be copies, so that they have to be records too."""
+    form = form_in_rows(recorder, value)
+    if form is None or next(objects_in(form), None) is None:
+        return form
+    site = site_of_record(recorder, value)
+    if site is not None and refer(recorder, {site}):
+        raise recorder.scopes.restart()
+    return None
+
+
 def form_of_record(recorder: Recorder, items: Any) -> HandedOn | None:
     """What is in one, which is in memory."""
     if type(items) is dict:
-        forms = [form_in_rows(recorder, value) for value in items.values()]
+        forms = [form_of_item(recorder, value) for value in items.values()]
         return Items(dict, tuple(items), ()).of(forms)
     forms = []
     for part in items.parts if type(items) is TracedList else items:
         length = part.length if type(part) is Segment else 1
-        forms += [form_in_rows(recorder, part)] * (length if isinstance(length, int) else 0)
+        forms += [form_of_item(recorder, part)] * (length if isinstance(length, int) else 0)
     return Items(list, tuple(range(len(forms))), ()).of(forms) if forms else None
 
 
@@ -383,7 +398,7 @@ def class_made(recorder: Recorder, body: types.CodeType, cls: type) -> None:
 def learn_class(recorder: Recorder, site: Site, obj: Any) -> bool:
     """Whether objects of a class can be records, as one of them is."""
     names, values = parts_of_object(obj)
-    form = Items(dict, names, ()).of([form_in_rows(recorder, value) for value in values]) if names else None
+    form = Items(dict, names, ()).of([form_of_item(recorder, value) for value in values]) if names else None
     if form is None or not can_be_record(type(obj)) or not may_be_kept(recorder, form):
         return False
     recorder.scopes.decisions.lengths[memory_site(site)] = ListRoom(form)
