@@ -607,6 +607,32 @@ def one_object_in_all(x):
     return sum(b[0] * b[1].x * b[1].y for b in q) + shared.y
 
 
+def made_longer_in_place(x):
+    q = [[x[i], 1.0] for i in range(5)]
+    for t in range(20):
+        k = int(abs(x[t]) * 7) % 5
+        q[k][0] += 0.1
+        q[k], q[0] = q[0], q[k]
+        if x[t] > 1.0:
+            r = q[k]
+            r += [2.0]
+    return sum(sum(r) for r in q)
+
+
+def keys_that_are_dropped(x):
+    q = [{"v": x[i], "w": 1.0} for i in range(5)]
+    for t in range(20):
+        k = int(abs(x[t]) * 7) % 5
+        q[k]["v"] += 0.1
+        q[k], q[0] = q[0], q[k]
+        if x[t] > 1.0:
+            r = q[k]
+            r |= {"u": 3.0}
+            if "w" in r:
+                del r["w"]
+    return sum(sum(r.values()) for r in q)
+
+
 LOOPS = [
     objects_in_objects,
     dicts_in_dicts,
@@ -639,4 +665,15 @@ LOOPS = [
     best_of_all,
     handed_on,
 ]
-OTHERS = [arrays_written_in_place, asked_which, lists_in_records, merge, tree, objs, llist, hist]
+OTHERS = [
+    made_longer_in_place,
+    keys_that_are_dropped,
+    arrays_written_in_place,
+    asked_which,
+    lists_in_records,
+    merge,
+    tree,
+    objs,
+    llist,
+    hist,
+]

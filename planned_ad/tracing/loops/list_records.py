@@ -30,6 +30,36 @@ class ContainerRecord(RecordInRow):
         raise self.records.refuse()
 
 
+def _refusing(name: str) -> None:
+    """What a row cannot do, or Python would do in another way: `r += [v]` makes the list itself longer."""
+
+    def method(self: ContainerRecord, *args: Any) -> Any:
+        raise self.records.refuse()
+
+    method.__name__ = name
+    setattr(ContainerRecord, name, method)
+
+
+for _name in ("add", "mul", "or"):
+    _refusing(f"__i{_name}__")
+for _name in (
+    "mul",
+    "rmul",
+    "or",
+    "ror",
+    "delitem",
+    "reversed",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "copy",
+    "deepcopy",
+    "reduce_ex",
+):
+    _refusing(f"__{_name}__")
+
+
 class ListRecord(ContainerRecord):
     """A list of a fixed length."""
 
