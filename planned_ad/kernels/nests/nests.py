@@ -26,6 +26,7 @@ from .access import Tail, at_counted_places, load_one, put, read, store_one, tai
 from .axes import Axis, item_levels, loop_axes
 from .interleaved import Columns, column_reads, column_writes, load_columns, store_columns
 from .lanes import IDENTITY, across_lanes, add, combine, from_lanes, widen
+from .neighbours import growth_of_items, place_growth
 from .row_sums import SHORT_BLOCKS, UNROLL_ITEMS, RowSums, row_sums, short_blocks
 
 VECTOR_BYTES = 64
@@ -51,6 +52,7 @@ class NestEmitter:
     cut: NestPart | None = None
     axes: list[Axis] = field(default_factory=list)
     level: list[int] = field(default_factory=list)  # per item: loops around it
+    growth: list[int | None] = field(default_factory=list)  # per item: from a lane to the next
     scalars: dict[int, ir.Value] = field(default_factory=dict)  # registers computed outside the innermost loop
     accumulators: dict[int, list[ir.Value]] = field(default_factory=dict)
     in_registers: dict[int, int] = field(default_factory=dict)  # Reduce item -> depth of the loops it sums over
@@ -67,6 +69,7 @@ class NestEmitter:
         for number in filled if self.cut is None else [n for n in filled if n in self.cut.sums]:
             self.fill(nest.items[number])
         self.level = item_levels(nest, self.axes)
+        self.growth = growth_of_items(nest.items, self.level, self.axes)
         self.columns = column_reads(nest, self.axes) | column_writes(nest, self.axes)
         if 0 in nest.domain:
             return
@@ -361,10 +364,11 @@ class NestEmitter:
         assert isinstance(item, GatherRead)
         offset = self.offset(number, item.view, depth)
         base, stride = self.pointers.place(item.memory), self.inner_stride(number, depth)
-        if self.is_row(item, depth):  # along the axis, places like any others
-            place = self.add_indices(offset, [self.scalars[k] for k in item.indices], item, 0)
-            return read(builder, base, place, stride, item.dtype, lanes, count)
         indices = [register(k) for k in item.indices]
+        growth = place_growth(item, stride, self.growth)
+        if growth is not None:  # places like any others
+            place = self.add_indices(offset, indices, item, 0)
+            return read(builder, base, place, growth, item.dtype, lanes, count)
         lane_values = []
         assert isinstance(count, int)
         for lane in range(count):
@@ -372,10 +376,6 @@ class NestEmitter:
             place = self.add_indices(place, indices, item, lane)
             lane_values.append(load_one(self.builder, base, place, item.dtype))
         return from_lanes(builder, lane_values, lanes)
-
-    def is_row(self, item: GatherRead | Write, depth: int) -> bool:
-        """Whether indices choose a row, along which the innermost loop runs."""
-        return depth > 0 and all(self.level[k] < depth for k in item.indices)
 
     def add_indices(self, place, indices, item, lane) -> ir.Value:
         builder = self.builder
@@ -395,11 +395,14 @@ class NestEmitter:
         builder, dtype = self.builder, self.dtype_of(item.source)
         base, stride = self.pointers.place(item.memory), self.inner_stride(number, depth)
         offset = self.offset(number, item.view, depth)
-        if self.is_row(item, depth) and stride and not item.accumulate:
-            place = self.add_indices(offset, [self.scalars[k] for k in item.indices], item, 0)
-            put(builder, base, place, stride, dtype, source, lanes, count)
-            return
         indices = [register(k) for k in item.indices]
+        growth = place_growth(item, stride, self.growth)
+        if growth:
+            place = self.add_indices(offset, indices, item, 0)
+            if item.accumulate:
+                source = add(builder, read(builder, base, place, growth, dtype, lanes, count), source, dtype)
+            put(builder, base, place, growth, dtype, source, lanes, count)
+            return
         assert isinstance(count, int)
         for lane in range(count):  # in order: the last of equal indices wins, and sums see one another
             place = builder.add(offset, ir.Constant(I64, lane * stride))

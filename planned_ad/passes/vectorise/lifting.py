@@ -265,7 +265,7 @@ class Lifting:
         if kind == "matrix" and not isinstance(self.count, Ragged):
             operands = (self.over_iterations(v, v.shape) for v in op.operands)
             return self.builder.apply(op.primitive, *operands, **params)
-        if kind == "gather" and not isinstance(self.count, Ragged):
+        if kind == "gather":
             if op.operands[0].id in self.lifted:
                 return self.gathered(op)
             indices = (self.over_iterations(v, v.shape) for v in op.operands[1:])
@@ -423,7 +423,7 @@ class Lifting:
 
     def scatter(self, op: Scatter) -> None:
         """In order of iterations: the last of equal indices wins, here as there."""
-        if isinstance(self.count, Ragged) or moves(op.region, self.loop.index) or is_ragged(op.region.shape):
+        if moves(op.region, self.loop.index) or is_ragged(op.region.shape):
             raise NotIndependent("computed indices into memory that differs between iterations")
         rest = op.region.shape[len(op.indices) :]
         indices = tuple(self.over_iterations(v, v.shape) for v in op.indices)

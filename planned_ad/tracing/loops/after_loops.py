@@ -19,8 +19,9 @@ from ..record.storage import ShiftedStorage, Storage
 from ..values.array_tracer import ArrayTracer
 from ..values.loop_index import LoopIndex, index_of
 from ..values.scalar_tracer import ScalarTracer
+from .counts import Count, Growing
 from .form import HandedOn
-from .forms import Count, Items, Moving, Rows, Unchanged, moved
+from .forms import Items, Moving, Rows, Unchanged, moved
 from .held import has_places, is_made_of_arrays, put_together, taken_apart
 from .lengths_of_data import of_any_length
 from .letters import Letters
@@ -161,18 +162,10 @@ class Leaving:
             if carry.buffer.id not in self.held:
                 self.held[carry.buffer.id] = carry.begin(self.recorder, loop.index, name)
             return self.held[carry.buffer.id]
-        if self.ran is not None and isinstance(carry, Count):
-            trips = ScalarTracer(self.recorder, self.recorder.builder.load(self.ran.whole), is_python=True)
-            return trips * index_of(self.recorder, carry.step) + index_of(self.recorder, carry.start)
-        may_be_less = loop.count is None and self.recorder.scopes.bounds(exact(loop.whole_trips))[0] < 0
-        if isinstance(carry, Count):
-            if loop.count is not None or may_be_less:
-                trips = ScalarTracer(self.recorder, loop.count or self.none_or(loop.whole_trips), is_python=True)
-                return trips * index_of(self.recorder, carry.step) + index_of(self.recorder, carry.start)
-            total = carry.start + _product(exact(loop.whole_trips), carry.step)
-            return index_of(self.recorder, total)
+        if isinstance(carry, Count | Growing):
+            return carry.at_iteration(self.recorder, self.trips())
         if isinstance(carry, Moving):
-            if may_be_less or loop.is_left:
+            if self.may_be_less or loop.is_left:
                 return Lost(self.recorder, "a view that moves with the index")
             return seen(carry.view_of, moved(carry.view, loop.index, exact(loop.whole_trips) - 1))
         if isinstance(carry, Items):
@@ -180,6 +173,21 @@ class Leaving:
             items = (item.value if made and isinstance(item, Unchanged) else item for item in carry.items)
             return carry.made(self.recorder, [self.finished(item, name) for item in items])
         return carry.begin(self.recorder, loop.index, name)
+
+    @property
+    def may_be_less(self) -> bool:
+        """Whether the length may come out as less than zero."""
+        loop = self.loop
+        return loop.count is None and self.recorder.scopes.bounds(exact(loop.whole_trips))[0] < 0
+
+    def trips(self) -> Any:
+        """How often the loop has run: an integer, or one that is traced."""
+        loop, recorder = self.loop, self.recorder
+        if self.ran is not None:
+            return ScalarTracer(recorder, recorder.builder.load(self.ran.whole), is_python=True)
+        if loop.count is not None or self.may_be_less:
+            return ScalarTracer(recorder, loop.count or self.none_or(loop.whole_trips), is_python=True)
+        return index_of(recorder, exact(loop.whole_trips))
 
     def none_or(self, trips: int) -> Value:
         """How often a loop runs whose length may come out as less than zero."""
@@ -191,7 +199,7 @@ class Leaving:
 
 def counts(carry: HandedOn | None) -> bool:
     """Whether what is handed on tells how many iterations there were."""
-    return carry is not None and any(isinstance(leaf, Count) for leaf in carry.leaves())
+    return carry is not None and any(isinstance(leaf, Count | Growing) for leaf in carry.leaves())
 
 
 def moves_with(loop: RecordedLoop, value: Any) -> bool:
@@ -229,10 +237,3 @@ def with_parts(items: TracedList, parts: list[Any]) -> TracedList:
     found = items.like(parts)
     found.is_element = items.is_element
     return found
-
-
-def _product(trips: Extent, step: Extent) -> Extent:
-    if isinstance(step, int):
-        return trips * step
-    assert isinstance(trips, int) and isinstance(step, Affine)
-    return step * trips

@@ -22,8 +22,9 @@ from ..values.loop_index import expression_of, plain_or_traced
 from ..values.number_types import ALWAYS_ONE, Types, can_be_one, types_in
 from ..values.scalar_tracer import ScalarTracer
 from .columns import element_form, stored
+from .counts import Count, Growing, growing_from
 from .form import HandedOn, NotCarried, Stores
-from .forms import Count, Items, Moving, Nothing, Rows, Unchanged, innermost_form, joined, moved
+from .forms import Items, Moving, Nothing, Rows, Unchanged, innermost_form, joined, moved
 from .handed import Handed
 from .held import (
     CONTAINERS,
@@ -191,6 +192,7 @@ class Joiner:
         self.arrays: list[tuple[Storage, Storage, View]] = []  # memory after and before, and where the array lies in it
         self.then, self.now = State(), State()  # before the loop, and after the iteration
         self.counts_evenly = True  # whether the number of iterations before this one is its index
+        self.has_form = False  # whether the iteration was begun with a form of the place, and not with what it holds
         self.no_counts: set[str] = set()  # integers that do not grow evenly
         self.no_lengths: set[str] = set()  # arrays and lists that do not, or that are assigned before they are read
 
@@ -274,8 +276,14 @@ class Joiner:
             and not any(wraps_early(number) for number in (old, new))
         ):
             step = substitute(then, self.index, 0) - first
-            if isinstance(step, int) and then - first - step in (0, affine(0, {self.index: step})):
-                return Count(first, step)
+            if isinstance(step, int):
+                grown = affine(0, {self.index: step}) if self.has_form else 0
+                if then - first - step in (0, grown):
+                    return Count(first, step)
+        if self.counts_evenly and name not in self.no_counts:
+            found = growing_from(self.recorder, self.index, old, new)
+            if found is not None:
+                return found
         given, old, new = old, plain_or_traced(old), plain_or_traced(new)
         (dtype, is_python), (old_dtype, was_python) = number_type(new), number_type(old)
         known = type(old) is not ScalarTracer
@@ -315,7 +323,8 @@ class Joiner:
 
     def note_what_failed(self, place: Place, carry: HandedOn | None) -> None:
         """The form that the place had does not serve."""
-        if isinstance(carry, Count):
+        self.has_form = carry is not None
+        if isinstance(carry, Count | Growing):
             self.no_counts.add(place.name)
         if isinstance(carry, NextLength) or is_dead(place):
             self.no_lengths.add(place.name)
@@ -429,4 +438,4 @@ def may_be_widened(carry: HandedOn) -> bool:
     """Whether what an iteration is handed may turn out to be more than it seemed: the same each time, or counted."""
     if isinstance(carry, Items) and (carry.kind in (tuple, *CONTAINERS) or type(carry.kind) is ObjectKind):
         return any(map(may_be_widened, carry.items))
-    return isinstance(carry, Unchanged | Count | NextLength)
+    return isinstance(carry, Unchanged | Count | Growing | NextLength)

@@ -14,8 +14,9 @@ from ..record.storage import Storage
 from ..values.array_tracer import ArrayTracer
 from ..values.loop_index import LoopIndex, expression_of
 from ..values.number_types import types_in
+from .counts import Count
 from .form import HandedOn
-from .forms import Count, Items, Rows, Unchanged, as_letters, as_optional, elements_of, joined
+from .forms import Items, Rows, Unchanged, as_letters, as_optional, elements_of, joined
 from .held import is_made_of_attributes, is_number, number_type, taken_apart
 from .letters import Letter, Letters, may_be_chosen
 from .none_or_value import NoneOrValue

@@ -18,7 +18,7 @@ from ...regions.affine import Affine, Extent, affine, exact, ragged, substitute
 from ..record.decisions import Unrolled
 from ..values.loop_index import LoopIndex, outcomes
 from .carries import period_of_exchange
-from .forms import Count
+from .counts import Count
 from .loops import LoopTrace
 
 UNEVEN = (

@@ -5,7 +5,8 @@ A form says what the things have in common that take turns in one place, and hol
 | form | what it is | in one place | in the rows of a list |
 |---|---|---|---|
 | `Unchanged` | the same thing each time | it itself | it itself |
-| `Count` | an integer that grows evenly | an expression of the index | an expression of the row |
+| `counts.Count` | an integer that grows evenly | an expression of the index | an expression of the row |
+| `counts.Growing` | one that starts as data, or grows by more each time | computed from the index | |
 | `Number` | a scalar | a number in memory | a column of numbers |
 | `Array` | an array | memory of its own, a copy | a column of arrays |
 | `lengths_of_data.OfAnyLength` | an array whose length is data | memory for the longest, and an integer | |
@@ -38,9 +39,9 @@ from ..record.aliases import Refusal, storages_in
 from ..record.lost_variables import DIFFERS, Lost
 from ..record.storage import Storage
 from ..values.array_tracer import ArrayTracer
-from ..values.loop_index import expression_of, index_of
 from ..values.number_types import types_in
 from ..values.scalar_tracer import ScalarTracer
+from .counts import Count
 from .form import Allocate, HandedOn, NotCarried, Stores, scaled_index
 from .held import (
     ObjectKind,
@@ -211,51 +212,6 @@ class Unchanged(HandedOn):
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Unchanged) and same(self.value, other.value)
-
-
-@dataclass
-class Count(HandedOn):
-    """An integer that grows by `step` from iteration to iteration, or from row to row."""
-
-    start: Extent
-    step: Extent = 0
-
-    def opened(self) -> HandedOn | None:
-        return Number(np.dtype(np.int64), True)
-
-    def at(self, index: int) -> Extent:
-        return self.start + scaled_index(affine(0, {index: 1}), self.step)
-
-    def begin(self, recorder: Recorder, index: int, name: str) -> Any:
-        return index_of(recorder, self.at(index))
-
-    def leave(self, recorder: Recorder, value: Any, index: int) -> Stores:
-        expression = expression_of(value)
-        following = substitute(self.at(index), index, affine(1, {index: 1}))
-        if expression is None or expression - following != 0:
-            raise NotCarried
-        return []
-
-    def in_rows(self, rows: int, owner: TracedList, index: int, depth: int) -> HandedOn:
-        start = substitute(self.start, index, 0)
-        return Count(start, substitute(self.start, index, 1) - start)
-
-    def item(self, owner: TracedList | None, row: Any) -> Any:
-        assert owner is not None
-        expression = expression_of(row)
-        if expression is None:
-            return row * self.step + index_of(owner.recorder, self.start)
-        return index_of(owner.recorder, self.start + scaled_index(expression, self.step))
-
-    def part(self, owner: TracedList, rows: slice) -> HandedOn:
-        return Count(self.start + scaled_index(expression_of(rows.start), self.step), self.step * (rows.step or 1))
-
-    def array(self, owner: TracedList, length: int) -> ArrayTracer:
-        assert isinstance(self.step, int)
-        numbers = np.arange(length) * self.step
-        if isinstance(self.start, int):
-            return owner.recorder.concrete(numbers + self.start)
-        return owner.recorder.concrete(numbers) + index_of(owner.recorder, self.start)
 
 
 @dataclass

@@ -13,9 +13,10 @@ from ...regions.affine import Extent, affine, exact
 from ..record.aliases import Standing, copy_of
 from ..record.lost_variables import Lost
 from .columns import element_form, in_one_column, may_be_kept, merged, row_count, stored
+from .counts import Count
 from .filled_lists import LastRows, by_assignment, is_unset, left_after, parts_of_list
 from .form import HandedOn
-from .forms import Count, Unchanged, joined, put_parts
+from .forms import Unchanged, joined, put_parts
 from .held import is_made_of_attributes, number_type
 from .list_in_trace import is_traced_list
 from .object_copies import has_arrays_in_objects, note_copy, refuse_truths_in

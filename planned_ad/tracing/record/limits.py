@@ -8,15 +8,42 @@ from __future__ import annotations
 import itertools
 import operator
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 import numpy as np
 
-from ...regions.affine import Extent, loop_index
+from ...regions.affine import Affine, Extent, Ranges, coefficient, loop_index, substitute
 from ...tape.tape import Value
 
 Interval = tuple[int, int]  # the least and the greatest
+Bounds = Callable[[Extent], Interval]
 INT = np.dtype(np.int64)
 ANY: Interval = (int(np.iinfo(INT).min), int(np.iinfo(INT).max))
+
+
+@dataclass(frozen=True)
+class Triangle:
+    """`growth * k * (k - 1) / 2` for the index k of a loop."""
+
+    index: int
+    growth: int
+
+    def bounds(self, factor: int, rest: Extent, ranges: Ranges, bounds: Bounds) -> Interval | None:
+        """The least and the greatest value of `factor` times it plus `rest`, over the iterations of loops."""
+        if self.index not in ranges:
+            return None
+        inner = dict(itertools.dropwhile(lambda item: item[0] != self.index, ranges.items()))
+        del inner[self.index]
+        first, last = bounds(loop_index(self.index))
+        found = []
+        for is_high, choose in ((False, min), (True, max)):
+            end = one_end(rest, inner, is_high)
+            slope, outer = coefficient(end, self.index), bounds(substitute(end, self.index, 0))
+            growth = factor * self.growth
+            turn = -slope // growth  # a sum of slope + growth * j for j below k: it turns where that changes its sign
+            ks = {k for k in (first, last, turn, turn + 1) if first <= k <= last}
+            found.append(choose([growth * (k * (k - 1) // 2) + slope * k for k in ks], default=0) + choose(outer))
+        return found[0], found[1]
 
 
 class Limits:
@@ -25,6 +52,7 @@ class Limits:
     def __init__(self) -> None:
         self._known: dict[int, tuple[Value, Interval]] = {}  # the value is held, so that its identity stays its own
         self._sums: dict[int, tuple[Value, Extent]] = {}
+        self._triangles: dict[int, Triangle] = {}  # of the opaque numbers in sums
 
     def note(self, value: Value, low: int, high: int) -> None:
         self._known[id(value)] = value, (low, high)
@@ -51,6 +79,25 @@ class Limits:
     def note_sum(self, value: Value, expression: Extent) -> None:
         self._sums[id(value)] = value, expression
 
+    def note_triangle(self, value: Value, triangle: Triangle) -> None:
+        """Of a value that is opaque in sums."""
+        found = self.sum_of(value)
+        if isinstance(found, Affine) and len(found.terms) == 1 and not found.constant and found.terms[0][1] == 1:
+            self._triangles[found.terms[0][0]] = triangle
+
+    def within(self, value: Value, ranges: Ranges, bounds: Bounds) -> Interval:
+        """As `of`, where a sum may tell more; `bounds` tells those of an expression of indices over the `ranges`."""
+        low, high = self.of(value)
+        known = self._sums.get(id(value))
+        if known is None or not isinstance(known[1], Affine):
+            return low, high
+        opaque = [(part, factor) for part, factor in known[1].terms if part < 0]
+        if len(opaque) != 1 or opaque[0][0] not in self._triangles:
+            return low, high
+        rest = substitute(known[1], opaque[0][0], 0)
+        found = self._triangles[opaque[0][0]].bounds(opaque[0][1], rest, ranges, bounds)
+        return (low, high) if found is None else (max(low, found[0]), min(high, found[1]))
+
     def derive(self, out: Value, primitive: str, operands: Iterable[Value]) -> None:
         """Note what follows for the result of an operation."""
         rule = RULES.get(primitive)
@@ -61,6 +108,14 @@ class Limits:
         found = rule(*((0, 1) if operand.dtype == bool else self.of(operand) for operand in operands))
         if found is not None and found != ANY and ANY[0] <= found[0] <= found[1] <= ANY[1]:
             self.note(out, *found)
+
+
+def one_end(expression: Extent, ranges: Ranges, is_high: bool) -> Extent:
+    """The least or the greatest value over loops around each other, in terms of the loops around them."""
+    for index in reversed(ranges):
+        first, last = ranges[index]
+        expression = substitute(expression, index, last if (coefficient(expression, index) > 0) == is_high else first)
+    return expression
 
 
 def at_corners(f: Callable[[int, int], int]) -> Callable[[Interval, Interval], Interval]:

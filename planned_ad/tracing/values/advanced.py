@@ -251,7 +251,7 @@ def in_range(recorder: Recorder, index: Value, n: int, axis: int) -> Value:
 
 def index_in_loop(recorder: Recorder, index: Value, n: int, axis: int) -> Value:
     """As `in_range`, inside of a loop: the guard tests it afterwards, for all iterations; until then it is cut off."""
-    low, high = recorder.builder.limits.of(index)
+    low, high = recorder.builder.limits.within(index, recorder.scopes.ranges, recorder.scopes.bounds)
     if -n <= low and high < n:
         return index if low >= 0 else recorder.apply("wrap_index", index, extent=n)
     inside = _is_within(recorder, index, n, axis)
