@@ -43,12 +43,12 @@ CUBE_ROOT = (1.0000068895179226, 0.3332432123089716, -0.11172969285296756, 0.065
 
 
 def log_twice_precise(x: Lanes) -> tuple[Lanes, Lanes]:
-    """log x as high + low to about 2**-64 of its size, x positive and finite.
+    """log |x| as high + low to about 2**-64 of its size, x finite and not 0.
 
     With s = f / (2 + f) and w = s**2: log(1 + f) = 2 s + s**3 (2/3 + w T(w)); s, s**3, 2/3 and the products are
     unevaluated sums, and only w T(w), 2**-12 of the whole, is a plain double.
     """
-    k, f = split(x)
+    k, f = split(x.intrinsic("fabs"))
     below, below_low = fast_two_sum(2.0, f)
     s, s_low = fast_two_sum(*quotient(f, 0.0, below, below_low))
     w, w_low = two_product(s, s)
@@ -64,21 +64,24 @@ def log_twice_precise(x: Lanes) -> tuple[Lanes, Lanes]:
     return fast_two_sum(total, fma(k, LN2_LOW, error + low))
 
 
-def power(x: Lanes, y: Lanes) -> Lanes:
+def power_of_log(x: Lanes, log_high: Lanes, log_low: Lanes, y: Lanes) -> Lanes:
     """|x|**y = exp(y log |x|) with the logarithm and the product to twice the precision; signs and limits as in C.
 
-    The exponent is bounded by 2**64: every |x| but 1 then over- or underflows, because |log x| >= 2**-53.
+    The logarithm is given: powers of one number share it, and where that is the same in all iterations of a loop, it is
+    computed before. The exponent is bounded by 2**64: every |x| but 1 then over- or underflows, because
+    |log x| >= 2**-53.
     """
     a = x.intrinsic("fabs")
-    log_high, log_low = log_twice_precise(a)
     bounded = clamp(y, -(2.0**64), 2.0**64)
     product, error = two_product(bounded, log_high)
     product_low = where(product.intrinsic("fabs") < 750.0, fma(bounded, log_low, error), 0.0)
-    n, r, r_low = reduced(clamp(product, -746.0, 710.0))
+    vanishes = product < -745.2
+    n, r, r_low = reduced(where(vanishes, 0.0, where(product > 710.0, 710.0, product)))  # tiny factors take long
     r, r_low = fast_two_sum(r, r_low + product_low)  # product_low is not small enough to be left out of the square
     p, p_low = exp_minus_one(r, r_low)
     high, error = fast_two_sum(1.0, p)
     value = scaled(n, high + (error + p_low))  # within 0.6 ulp, so that 3.0**2 is 9
+    value = where(vanishes, 0.0, value)
 
     extreme = a.equals(0.0) | a.equals(INFINITY)
     value = where(extreme, where((y > 0.0) ^ a.equals(0.0), INFINITY, 0.0), value)
@@ -130,4 +133,4 @@ def cbrt(x: Lanes) -> Lanes:
     return where((a > 0.0) & (a < INFINITY), value, a).copysign(x)
 
 
-TABLE: dict[str, Callable[..., Lanes]] = {"power": power, "hypot": hypot, "cbrt": cbrt}
+TABLE: dict[str, Callable[..., Lanes]] = {"hypot": hypot, "cbrt": cbrt}

@@ -2,7 +2,8 @@
 
     call(builder, "exp", [x])      # x: double, float, <N x double> or <N x float>
 
-The first call in a module defines an internal function such as `planned_ad.exp.v8f64`; later calls use it.
+The first call in a module defines an internal function such as `planned_ad.exp.v8f64`; later calls use it. A power is
+two, the logarithm of the base and the rest.
 The functions of `exp`, `log`, `trig`, `arc` and `power` are branch-free
 polynomial approximations, within 2 ulp for every double, with the special values of NumPy; those of `scalar_library`
 call the C library or SciPy lane by lane. Single precision is computed in double precision and rounded at the end.
@@ -56,7 +57,12 @@ element faster than a call.
 ARITY = {"copysign": 2, "power": 2, "arctan2": 2, "hypot": 2, "logaddexp": 2} | scalar_library.ARITY
 """Number of arguments, where it is not one."""
 
-NAMES = frozenset(INTRINSICS) | frozenset(VECTORISED) | scalar_library.NAMES
+NAMES = frozenset(INTRINSICS) | frozenset(VECTORISED) | {"power"} | scalar_library.NAMES
+
+
+def is_long(name: str) -> bool:
+    """Whether it is a formula of ours, longer than an instruction or two."""
+    return name in VECTORISED or name == "power"
 
 
 def call(builder: ir.IRBuilder, name: str, args: list[ir.Value]) -> ir.Value:
@@ -92,7 +98,34 @@ def call(builder: ir.IRBuilder, name: str, args: list[ir.Value]) -> ir.Value:
         raise TypeError(f"{name} works on doubles and floats, not on {kind}")
     if name in INTRINSICS:
         return Lanes(builder, args[0]).intrinsic(INTRINSICS[name], *(Lanes(builder, a) for a in args[1:])).value
+    if name == "power" and element_of(kind) == F64:
+        log = builder.call(part(builder.module, vecmath_power.log_twice_precise, 1, 2, kind), args[:1])
+        parts = [builder.extract_value(log, k) for k in range(2)]
+        return builder.call(part(builder.module, vecmath_power.power_of_log, 4, 1, kind), [args[0], *parts, args[1]])
     return builder.call(defined(builder.module, name, kind), args)
+
+
+def part(module: ir.Module, formula: Callable, given: int, found: int, kind: ir.Type) -> ir.Function:
+    """A function for a part of another one, of so many numbers, which finds several where `found` says so.
+
+    LLVM calls it once for the same numbers, and before a loop for what is the same in all iterations.
+    """
+    result = ir.LiteralStructType([kind] * found) if found > 1 else kind
+    symbol = f"planned_ad.{formula.__name__}.{suffix(kind)}"
+    function = declare(module, symbol, result, [kind] * given)
+    if function.is_declaration:
+        function.linkage = "internal"
+        function.attributes.add("nounwind")
+        builder = TerseBuilder(function.append_basic_block("entry"))
+        values = formula(*(Lanes(builder, a) for a in function.args))
+        if found > 1:
+            together: ir.Value = ir.Constant(result, ir.Undefined)
+            for k, value in enumerate(values):
+                together = builder.insert_value(together, value.value, k)
+            builder.ret(together)
+        else:
+            builder.ret(values.value)
+    return function
 
 
 def defined(module: ir.Module, name: str, kind: ir.Type) -> ir.Function:
