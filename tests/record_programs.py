@@ -633,6 +633,21 @@ def keys_that_are_dropped(x):
     return sum(sum(r.values()) for r in q)
 
 
+class WithList:
+    def __init__(self, v):
+        self.v = v
+        self.items = [v]
+
+
+def filtered_with_lists(x):
+    q = [WithList(x[0]), WithList(x[1]), WithList(x[2])]
+    for i in range(20):
+        q = [r for r in q if r.v > -0.4] or [WithList(x[i % 5])]
+        if len(q) < 2:
+            q.append(WithList(x[i]))
+    return sum(r.v + r.items[0] for r in q)
+
+
 LOOPS = [
     objects_in_objects,
     dicts_in_dicts,
@@ -666,6 +681,7 @@ LOOPS = [
     handed_on,
 ]
 OTHERS = [
+    filtered_with_lists,
     made_longer_in_place,
     keys_that_are_dropped,
     arrays_written_in_place,

@@ -21,7 +21,7 @@ from ..values.loop_index import expression_of, index_of, plain_or_traced
 from ..values.scalar_tracer import ScalarTracer
 from .columns import may_be_kept
 from .form import HandedOn
-from .forms import Items, Unchanged
+from .forms import Items, Rows, Unchanged
 from .held import put_together
 from .list_in_trace import ListInTrace, is_traced_list
 from .list_room import (
@@ -50,6 +50,11 @@ if TYPE_CHECKING:
     from ..record.recorder import Recorder
 
 NO_ROOM = "a list comes to hold more elements than its memory has room for"
+
+
+def has_rows(form: HandedOn) -> bool:
+    """Whether there is a list in elements of this form that has as many elements in each."""
+    return isinstance(form, Rows) or any(map(has_rows, form.parts()))
 
 
 class RowsOfList(ListInTrace):
@@ -144,7 +149,7 @@ class RowsOfList(ListInTrace):
             raise self.refuse()
         is_new = self.form is None or self.recorder.scopes.decisions.lengths[self.site].is_guessed
         common = form if is_new else serving(self.form, form)  # type: ignore[arg-type]
-        if common is None or not may_be_kept(self.recorder, common):
+        if common is None or has_rows(common) or not may_be_kept(self.recorder, common):
             raise self.refuse()
         refuse_truths_in(self, common)
         return common
