@@ -73,6 +73,7 @@ class Group:
 
     rank: int
     members: dict[int, Operation] = field(default_factory=dict)
+    values: list[int] = field(default_factory=list)
     is_bound: bool = False  # something else looks at single places
 
     def turning(self) -> tuple[int, ...]:
@@ -97,13 +98,18 @@ def groups_of(operations: Sequence[Operation], kept: set[int]) -> list[Group]:
 
     def join(values: Sequence[Value]) -> Group:
         arrays = [v for v in values if v.shape]
-        group = next((of[v.id] for v in arrays if v.id in of), None) or Group(len(arrays[0].shape))
+        known = [of[v.id] for v in arrays if v.id in of]
+        group = max(known, key=lambda found: len(found.values), default=None) or Group(len(arrays[0].shape))
         for value in arrays:
-            other = of.setdefault(value.id, group)
-            if other is not group:
+            other = of.get(value.id)
+            if other is None:
+                group.values.append(value.id)
+                of[value.id] = group
+            elif other is not group:
                 group.members |= other.members
+                group.values += other.values
                 group.is_bound |= other.is_bound
-                of.update((id, group) for id, known in list(of.items()) if known is other)
+                of.update(dict.fromkeys(other.values, group))
             group.is_bound |= value.id in kept or value.id not in made or is_ragged(value.shape)
         return group
 
