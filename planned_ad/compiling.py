@@ -8,9 +8,10 @@ from typing import Any, cast
 
 from .analysis.activity import activity
 from .calls.conversions import read_example
+from .calls.kinds import KINDS
 from .calls.parameters import is_scalar_loss
 from .errors import ArgumentError, NotDifferentiableError
-from .plan import KNOWN, Plan, known_or_new
+from .plan import DERIVATIVES, KNOWN, Plan, known_or_new
 from .python.options import OnBranch, PlanOptions, one_of, takes_function, whole_number
 from .python.type_variables import Result
 from .tape.guards import decides
@@ -34,6 +35,7 @@ def compile(
     frozen: Sequence[str] = (),
     convert: bool = False,
     threads: int = 1,
+    calls: str | Sequence[str] | None = None,
 ) -> Plan[Result]:
     """Trace `f` once, plan its memory, and compile it with its derivatives.
 
@@ -86,6 +88,9 @@ def compile(
         How many threads do the work of a call: loops over large arrays, in parts that anybody does who is free. The
         numbers are the same for each number of threads, to the last bit. `explain().threaded` says what is done so.
         Others wait for work in this process from then on; products by BLAS have threads of their own.
+    calls : str or sequence of str, optional
+        The calls of the plan that are compiled now: `"value_and_gradient"`, `("gradient", "hvp")`. All others are at
+        their first use. By default the gradient is, where `f` returns one floating number.
 
     Returns
     -------
@@ -106,7 +111,7 @@ def compile(
     Notes
     -----
     Costs about 10 us per recorded operation, and LLVM's time for the loops that come out: tens of milliseconds.
-    The first call of `value_and_gradient`, `pullback` or the plan itself compiles its own kernel.
+    Each kind of call has a kernel of its own; those that are not among `calls` compile it the first time.
 
     Examples
     --------
@@ -138,18 +143,28 @@ def compile(
         "frozen": (frozen,) if isinstance(frozen, str) else tuple(frozen),
         "convert": bool(convert),
         "threads": whole_number("threads", threads, 1),
-        "differentiate": False,
+        "calls": calls_named(calls),
     }
     plan, is_new = known_or_new(f, arguments, options, example_kwargs)
-    if not is_new:
-        return plan
     traced = plan._variants[0].trace
-    check_differentiable(traced)
-    if is_scalar_loss(traced):
-        options["differentiate"] = True
-        plan.gradient  # noqa: B018  (compiled now, not at the first call)
-    KNOWN.add(plan)
+    if is_new:
+        check_differentiable(traced)
+    if calls is None and is_scalar_loss(traced):
+        options["calls"] = ("gradient",)
+    for name in options["calls"]:
+        getattr(plan, name)  # compiled now, not at the first call
+    if is_new:
+        KNOWN.add(plan)
     return plan
+
+
+def calls_named(calls: str | Sequence[str] | None) -> tuple[str, ...]:
+    """The names of public calls of a plan, of which there may be none."""
+    names = () if calls is None else (calls,) if isinstance(calls, str) else tuple(calls)
+    known = (*(row.attribute for row in KINDS.values() if not row.attribute.startswith("_")), *DERIVATIVES)
+    for name in names:
+        one_of("calls", name, known)
+    return names
 
 
 def default_options() -> PlanOptions:
@@ -158,7 +173,7 @@ def default_options() -> PlanOptions:
 
 
 _OF_COMPILE = [p for p in inspect.signature(compile).parameters.values() if p.kind is p.KEYWORD_ONLY]
-_DEFAULTS = cast(PlanOptions, {p.name: p.default for p in _OF_COMPILE} | {"differentiate": False})
+_DEFAULTS = cast(PlanOptions, {p.name: p.default for p in _OF_COMPILE} | {"calls": ()})
 
 
 def check_differentiable(traced: Trace) -> None:

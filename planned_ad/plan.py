@@ -493,8 +493,8 @@ def _compile_again(
     if isinstance(f, MethodType):
         return UNPICKLED.find(identity) or Plan.later(f, args, options, kwargs, checked)
     plan, _ = known_or_new(f, args, options, kwargs, checked, identity)
-    if options["differentiate"]:
-        plan.gradient  # noqa: B018
+    for name in options["calls"]:
+        getattr(plan, name)
     KNOWN.add(plan)
     UNPICKLED.add(identity, plan)
     return plan

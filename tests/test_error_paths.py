@@ -314,6 +314,7 @@ OPTIONS: dict[str, list[Any]] = {
     "memory_limit": ["x", -1, 2.5],
     "on_branch": [None, "ignore", np.ones(2), ["raise"]],
     "example_kwargs": [[1], "x", 3],
+    "calls": ["x", "_call", ("gradient", "x"), (3,)],
 }
 
 

@@ -47,7 +47,7 @@ def compiled(program: Program, size: int | None = None, kind: str | None = None,
     shadows = tuple(zeros_like(a) for k, a in enumerate(arguments) if k not in program.inactive)
     cotangents = program.cotangents(size) if program.cotangents else (1.0,)
     return Compiled(
-        plan=planned_ad.compile(program.function, example(program, arguments), **options),
+        plan=planned_ad.compile(program.function, example(program, arguments), **{"calls": kind} | options),
         kind=kind,
         arguments=(*arguments, *shadows, *(cotangents if kind == "pullback" else ())),
         shadows=shadows,

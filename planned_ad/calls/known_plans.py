@@ -79,7 +79,7 @@ class Wanted:
 def wanted(f: Any, args: tuple, kwargs: dict[str, Any], options: PlanOptions) -> Wanted | None:
     """None where no plan is ever found again."""
     leaves, structure = flatten((args, kwargs))
-    options = options | {"differentiate": False}
+    options = options | {"calls": ()}
     try:
         layouts = tuple(map(leaf_layout, leaves))
     except NotPortable:

@@ -51,7 +51,7 @@ from .split_tape import KeptLayout
 
 UNABLE = (NotPortable, pickle.PickleError, TypeError, AttributeError, ValueError, RecursionError, ImportError)
 DATA_KINDS = "fiub"  # of arrays whose numbers are data at run time
-NOT_KEYED = ("differentiate", "convert")  # set by what the trace returns; matters to calls only
+NOT_KEYED = ("calls", "convert")  # set by what the trace returns; matters to calls only
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -124,7 +124,7 @@ class Function(Generic[Arguments, Result]):
     def _compiled(self, args: tuple, kwargs: dict[str, Any]) -> Plan:
         if self.sums_over:
             args, kwargs = self._rows(args, kwargs).with_rows(lambda leaf: leaf, Const)
-        plan = compile(self.function, args, kwargs, **self._options)
+        plan = compile(self.function, args, kwargs, **{"calls": ()} | self._options)
         if self.sums_over:
             check_loss(plan._variants[0].trace)
             if self._options.get("check", True):

@@ -57,7 +57,7 @@ def solve_ivp(
     if {"events", "vectorized", "jac", "dense_output"} & set(options):
         raise ArgumentError("solve_ivp: events, vectorized, jac and dense_output are not taken")
     y0 = np.array(y0, float)
-    plan = f if isinstance(f, Plan) else compile(f, (Const(float(t_span[0])), y0, *args))
+    plan = f if isinstance(f, Plan) else compile(f, (Const(float(t_span[0])), y0, *args), calls=())
     active = active_arguments(plan._variants[0].trace)
     if 1 not in active:
         raise ArgumentError("solve_ivp: the plan's second argument, the state, is not active")

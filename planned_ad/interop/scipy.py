@@ -88,7 +88,7 @@ def planned(
     args = args if isinstance(args, tuple) else (args,)
     x0 = np.array(x0, float)
     shape = x0.shape
-    plan = f if isinstance(f, Plan) else compile(f, (x0, *map(Const, args)))
+    plan = f if isinstance(f, Plan) else compile(f, (x0, *map(Const, args)), calls=())
     if active_arguments(plan._variants[0].trace) != [0]:
         raise ArgumentError(f"{caller}: the plan's only active argument is the first; wrap others in planned_ad.Const")
     return plan, x0.reshape(-1), args, lambda x: np.asarray(x, float, "C").reshape(shape)

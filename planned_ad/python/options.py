@@ -26,12 +26,12 @@ class PlanOptions(TypedDict):
     frozen: tuple[str, ...]
     convert: bool
     threads: int
-    differentiate: bool  # whether `compile` has compiled the gradient too
+    calls: tuple[str, ...]  # those that `compile` has compiled too
 
 
 def of_derivative(options: PlanOptions) -> PlanOptions:
     """Those of a plan that a call of another plan runs, whose memory nobody sees."""
-    return {**options, "preserve_args": False, "memory_limit": None, "differentiate": False}
+    return {**options, "preserve_args": False, "memory_limit": None, "calls": ()}
 
 
 def whole_number(name: str, value: Any, least: int = 0) -> int:

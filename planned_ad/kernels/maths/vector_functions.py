@@ -60,7 +60,7 @@ ARITY = {"copysign": 2, "power": 2, "arctan2": 2, "hypot": 2, "logaddexp": 2} | 
 NAMES = frozenset(INTRINSICS) | frozenset(VECTORISED) | {"power"} | scalar_library.NAMES
 
 
-def is_long(name: str) -> bool:
+def is_formula(name: str) -> bool:
     """Whether it is a formula of ours, longer than an instruction or two."""
     return name in VECTORISED or name == "power"
 
@@ -99,13 +99,15 @@ def call(builder: ir.IRBuilder, name: str, args: list[ir.Value]) -> ir.Value:
     if name in INTRINSICS:
         return Lanes(builder, args[0]).intrinsic(INTRINSICS[name], *(Lanes(builder, a) for a in args[1:])).value
     if name == "power" and element_of(kind) == F64:
-        log = builder.call(part(builder.module, vecmath_power.log_twice_precise, 1, 2, kind), args[:1])
+        log = builder.call(partial_function(builder.module, vecmath_power.log_twice_precise, 1, 2, kind), args[:1])
         parts = [builder.extract_value(log, k) for k in range(2)]
-        return builder.call(part(builder.module, vecmath_power.power_of_log, 4, 1, kind), [args[0], *parts, args[1]])
+        return builder.call(
+            partial_function(builder.module, vecmath_power.power_of_log, 4, 1, kind), [args[0], *parts, args[1]]
+        )
     return builder.call(defined(builder.module, name, kind), args)
 
 
-def part(module: ir.Module, formula: Callable, given: int, found: int, kind: ir.Type) -> ir.Function:
+def partial_function(module: ir.Module, formula: Callable, given: int, found: int, kind: ir.Type) -> ir.Function:
     """A function for a part of another one, of so many numbers, which finds several where `found` says so.
 
     LLVM calls it once for the same numbers, and before a loop for what is the same in all iterations.

@@ -278,7 +278,7 @@ class NestEmitter:
     def is_costly(self) -> bool:
         """Whether a number takes so long that an incomplete block at once pays."""
         names = (item.primitive for item in self.nest.items if isinstance(item, Compute))
-        return any(vecmath.is_long(name) for name in names)
+        return any(vecmath.is_formula(name) for name in names)
 
     def masks_the_rest(self) -> bool:
         """Whether an incomplete block is one under a mask.

@@ -52,9 +52,9 @@ if TYPE_CHECKING:
 NO_ROOM = "a list comes to hold more elements than its memory has room for"
 
 
-def has_rows(form: HandedOn) -> bool:
+def has_lists_of_one_length(form: HandedOn) -> bool:
     """Whether there is a list in elements of this form that has as many elements in each."""
-    return isinstance(form, Rows) or any(map(has_rows, form.parts()))
+    return isinstance(form, Rows) or any(map(has_lists_of_one_length, form.parts()))
 
 
 class RowsOfList(ListInTrace):
@@ -149,7 +149,7 @@ class RowsOfList(ListInTrace):
             raise self.refuse()
         is_new = self.form is None or self.recorder.scopes.decisions.lengths[self.site].is_guessed
         common = form if is_new else serving(self.form, form)  # type: ignore[arg-type]
-        if common is None or has_rows(common) or not may_be_kept(self.recorder, common):
+        if common is None or has_lists_of_one_length(common) or not may_be_kept(self.recorder, common):
             raise self.refuse()
         refuse_truths_in(self, common)
         return common
