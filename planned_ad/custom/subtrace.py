@@ -15,11 +15,13 @@ from ..passes.boundary import first_write, written_arguments
 from ..passes.pipeline import simplify
 from ..python.shadows import ShadowGlobals
 from ..python.source import Line
+from ..python.structure import flatten_arguments
 from ..tape.guards import guards_of
 from ..tape.tape import Guard, Tape
 from ..trace import Trace, trace
 from ..tracing.record.recorder import Recorder
 from ..tracing.record.traced import Traced
+from ..tracing.replacements.rebinding import Snapshot, changed, snapshots
 
 Options = dict[str, Any]
 
@@ -47,15 +49,25 @@ def closed_tape(
     def begun(*arrays):
         return arrays[0].recorder.namespace.shadow(begin(*arrays))
 
+    def finished(recorder: Recorder, before: Sequence[Snapshot], result: Any) -> Sequence[Any]:
+        for path in changed(before):
+            raise TraceError(
+                f"{recorder.here()}: {what} puts something else in `{path}`, which has to stay as it is: return what "
+                f"is new"
+            )
+        return finish(recorder, result)
+
     def run(*arrays):
         args, kwargs = begun(*arrays)
-        return finish(arrays[0].recorder, function(*args, **kwargs))
+        before = snapshots_of_call(args, kwargs)
+        return finished(arrays[0].recorder, before, function(*args, **kwargs))
 
     def run_in_loop(*arrays):
         args, kwargs = begun(*arrays)
+        before = snapshots_of_call(args, kwargs)
         for _ in range(1):  # a loop, where both outcomes of a test are recorded
             result = function(*args, **kwargs)
-        return finish(arrays[0].recorder, result)
+        return finished(arrays[0].recorder, before, result)
 
     traced = trace(run, tuple(examples), **options)
     if guards_of(without_singular_checks(traced.tape)):
@@ -73,6 +85,13 @@ def closed_tape(
             f"first, and return the copy"
         )
     return simplify(tape), traced
+
+
+def snapshots_of_call(args: Sequence[Any], kwargs: dict[str, Any]) -> list[Snapshot]:
+    """Of what a function is passed; its arguments are called by their numbers, or their names."""
+    passed = [*args, *kwargs.values()]
+    _, structure = flatten_arguments(passed)
+    return snapshots(structure, passed, [*(f"argument {k}" for k in range(len(args))), *kwargs])
 
 
 def without_singular_checks(tape: Tape) -> Tape:

@@ -29,6 +29,7 @@ from ..tracing.lengths.varying import VaryingArray
 from ..tracing.loops.list_in_trace import is_traced_list
 from ..tracing.record.recorder import Recorder
 from ..tracing.replacements.results import with_plain_lists
+from ..tracing.replacements.returned import read_in_trace
 from ..tracing.values.array_tracer import ArrayTracer
 from ..tracing.values.scalar_tracer import ScalarTracer
 from .by_signature import BySignature
@@ -363,7 +364,7 @@ def may_overlap(a: ArrayTracer, b: ArrayTracer) -> bool:
 
 def flatten_traced(recorder: Recorder, tree: Any) -> tuple[list[Any], Structure]:
     """`flatten` of what traced code holds; an array whose length is no number yet is refused, or its loop unrolled."""
-    leaves, structure = flatten(with_plain_lists(tree))
+    leaves, structure = flatten(with_plain_lists(tree), read=read_in_trace)
     for leaf in leaves:
         if is_traced_list(leaf):
             raise leaf.refuse()

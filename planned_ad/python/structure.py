@@ -128,7 +128,9 @@ class Structure:
         return f"{self.kind.__name__}({', '.join(f'{key}={part}' for key, part in zip(self.keys, parts))})"
 
 
-def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], Structure]:
+def flatten(
+    tree: Any, is_leaf: Callable[[Any], bool] | None = None, read: Callable[[Any], Any] | None = None
+) -> tuple[list[Any], Structure]:
     """Take nested containers apart.
 
     Parameters
@@ -138,6 +140,8 @@ def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[li
         (other than OrderedDict) are leaves, since they may hold more than their items. `Const` is transparent.
     is_leaf : callable, optional
         Where it is true of a container, that container is a leaf.
+    read : callable, optional
+        What to take in place of each container or leaf.
 
     Returns
     -------
@@ -160,6 +164,7 @@ def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[li
     objects: dict[int, tuple[int, Any]] = {}  # by identity; holding them keeps the ids theirs
 
     def visit(node: Any, is_active: bool) -> Structure:
+        node = node if read is None else read(node)
         kind: Any = type(node)
         if isinstance(node, Const):
             return visit(node.value, False)

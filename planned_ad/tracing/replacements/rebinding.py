@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ...errors import TraceError
+from ...python.complex_parts import is_complex_kind
 from ...python.namespace import Namespace
 from ...python.shadows import real_class
 from ...python.structure import (
@@ -60,6 +61,25 @@ def snapshots(structure: Structure, arguments: Sequence[Any], names: Sequence[st
         return Snapshot(node=node, structure=structure, path=path, children=tuple(children))
 
     return [snapshot(node, part, name) for node, part, name in zip(arguments, structure.children, names)]
+
+
+def changed(before: Sequence[Snapshot]) -> Iterator[str]:
+    """The paths of what holds other objects now, or more or fewer of them."""
+    for old in before:
+        yield from _changed(old, old.node)
+
+
+def _changed(old: Snapshot, new: Any) -> Iterator[str]:
+    kind = old.structure.kind
+    if new is not old.node:
+        yield old.path
+    elif kind not in (Leaf, Repeated) and not is_complex_kind(kind):  # complex ones are leaves to a program
+        parts = dict(parts_of(new) or ())
+        if tuple(parts) != old.structure.keys:
+            yield old.path
+        else:
+            for key, child in zip(old.structure.keys, old.children):
+                yield from _changed(child, parts[key])
 
 
 def rebound(before: Sequence[Snapshot]) -> dict[int, Any]:

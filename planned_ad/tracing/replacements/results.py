@@ -13,12 +13,12 @@ from ...python.structure import Structure, flatten
 from ...tape.guards import decides
 from ...tape.tape import Value
 from ..lengths.run_time_arrays import RunTimeArray
-from ..loops.letters import Letter
 from ..loops.list_in_trace import is_traced_list
 from ..record.promotion import KINDS
 from ..record.recorder import Recorder
 from ..record.traced import LibraryObject
 from ..values.array_classes import ClassArray, unwrapped
+from .returned import plain_result, refuse_unless_known
 
 
 @dataclass
@@ -37,8 +37,7 @@ class Results:
 
 def results_of(recorder: Recorder, result: Any) -> Results:
     """The leaves of what the traced function has returned."""
-    leaves, structure = flatten(with_plain_lists(result))
-    leaves = [leaf.known("that is returned") if type(leaf) is Letter else leaf for leaf in leaves]
+    leaves, structure = flatten(result, read=plain_result(recorder))
     found = Results(structure)
     if len(leaves) == 1 and is_one_of_several(recorder, leaves[0]):
         leaves = [recorder.result(recorder.constant(float(leaves[0])))]
@@ -46,6 +45,7 @@ def results_of(recorder: Recorder, result: Any) -> Results:
     for leaf in leaves:
         kind = kind_of_result(recorder, leaf)
         if kind == "static":
+            refuse_unless_known(leaf)
             is_code = isinstance(leaf, types.FunctionType | types.MethodType | type)
             found.add(kind, (kind, recorder.namespace.unshadowed(leaf) if is_code else leaf))
         else:

@@ -1,0 +1,107 @@
+"""What traced code returns as the program has it: lists, objects and None in place of what stands for them in a trace.
+
+What holds computed numbers and is no container that a plan gives back is refused, by name.
+"""
+
+from __future__ import annotations
+
+import gc
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...errors import UnsupportedError
+from ...python.shadows import real_class
+from ...python.structure import set_attribute
+from ..loops.letters import Letter
+from ..loops.list_in_trace import is_traced_list
+from ..loops.none_or_value import NoneOrValue
+from ..loops.object_records import ObjectRecord
+from ..loops.references import RecordInRow
+from ..loops.sequences import Range
+from ..record.recorder import Recorder
+from ..record.traced import LibraryObject, Traced
+from ..values.array_classes import ClassArray, unwrapped
+
+MOST_HELD = 10_000  # things that a result may lead to, of which is looked whether one is traced
+OURS = "planned_ad."  # what makes traces, and leads to all that is in one
+PLAIN = (str, bytes, int, float, complex, np.generic, np.dtype, type, types.ModuleType, type(None), types.CodeType)
+
+
+def plain_result(recorder: Recorder) -> Callable[[Any], Any]:
+    """Of each container or leaf of a result what the program has there."""
+    records: dict[tuple[int, object], Any] = {}  # those that are plain by now, by memory and row
+
+    def plain(node: Any) -> Any:
+        kind = type(node)
+        if issubclass(kind, ClassArray):
+            return unwrapped(node)
+        if is_traced_list(node):
+            return node.elements()
+        if kind is NoneOrValue:  # the trace is for inputs with the same one of the two
+            return node.held if node.present else None
+        if kind is Letter:
+            return node.known("that is returned")
+        if kind is Range:
+            return node.concrete()
+        return _plain_record(node, records) if issubclass(kind, RecordInRow) else node
+
+    return plain
+
+
+def _plain_record(node: Any, records: dict[tuple[int, object], Any]) -> Any:
+    """A record as a list, dict or object, with what is in its row."""
+    if node.is_none():
+        return None
+    row = node.row if type(node.row) is int else node.row.value.id
+    found = records.get((id(node.records), row))
+    if found is not None:
+        return found
+    if len(records) > node.records.most:  # they lead to one another in a circle that data close
+        raise node.records.refuse()
+    if not issubclass(type(node), ObjectRecord):
+        found = records[id(node.records), row] = list(node) if node.__class__ is list else node.copy()
+        return found
+    found = records[id(node.records), row] = object.__new__(real_class(node.records.record_kind))
+    for name in node.records.keys:
+        if name not in node.unset:
+            set_attribute(found, name, getattr(node, name))
+    return found
+
+
+def read_in_trace(node: Any) -> Any:
+    """Of each container or leaf that a function inside takes or gives, what it is: None or not is a test of data."""
+    if type(node) is NoneOrValue:
+        return node.decided()
+    if issubclass(type(node), RecordInRow):
+        raise node.records.refuse()
+    return node
+
+
+def refuse_unless_known(leaf: Any) -> None:
+    """Refuse a leaf that is the same in all calls, and yet leads to something computed."""
+    if holds_traced(leaf):
+        raise UnsupportedError(
+            f"the traced function returns a {type(leaf).__name__} that holds computed numbers, which a plan does not "
+            f"give back: return arrays, numbers, and tuples, lists, dicts, namedtuples and objects of these"
+        )
+
+
+def holds_traced(leaf: Any) -> bool:
+    """Whether something traced can be reached, not looking into classes, modules and globals."""
+    waiting, seen = [leaf], dict[int, Any]()
+    while waiting and len(seen) < MOST_HELD:
+        node = waiting.pop()
+        kind = type(node)
+        if issubclass(kind, Traced):
+            return not issubclass(kind, LibraryObject)
+        if id(node) in seen or issubclass(kind, PLAIN) or kind.__module__.startswith(OURS):
+            continue
+        seen[id(node)] = node
+        if kind is types.FunctionType:
+            waiting += [*(node.__defaults__ or ()), *(node.__kwdefaults__ or {}).values(), *(node.__closure__ or ())]
+        elif not issubclass(kind, np.ndarray) or node.dtype == object:
+            waiting += node.ravel().tolist() if issubclass(kind, np.ndarray) else gc.get_referents(node)
+    return False
