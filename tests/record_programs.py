@@ -648,7 +648,26 @@ def filtered_with_lists(x):
     return sum(r.v + r.items[0] for r in q)
 
 
+class Seen:
+    def __init__(self, v):
+        self.v, self.a = v, None
+
+
+def first_time(x):
+    """Of which data say when it is no longer None."""
+    q = [Seen(x[0]), Seen(x[1]), Seen(0.4)]
+    n = 0.0
+    for i in range(20):
+        v, r = x[i % 5], q[i % 3]
+        if r.a is None:
+            n += v
+        if v > -0.5:
+            r.a = v if r.a is None else 0.5 * r.a
+    return n + sum(r.v + (0.3 if r.a is None else r.a) for r in q)
+
+
 LOOPS = [
+    first_time,
     objects_in_objects,
     dicts_in_dicts,
     objects_in_records,

@@ -18,7 +18,7 @@ from ..values.array_tracer import ArrayTracer
 from ..values.loop_index import LoopIndex
 from ..values.scalar_tracer import ScalarTracer
 from .letters import CODE, Letter, Letters
-from .none_or_value import PARTS, NoneOrValue
+from .none_or_value import PARTS, NoneOrValue, optional_item
 from .object_contents import attributes_held, has_attributes, named_slots
 from .places import Place
 from .references import ROW_NUMBER, RecordInRow, RecordKind
@@ -126,7 +126,7 @@ def put_together(kind: Any, keys: tuple[Any, ...], items: list[Any]) -> Any:
     if is_complex_kind(kind):
         return whole_of_parts(kind, items)
     if kind is NoneOrValue:
-        return NoneOrValue(next(item.recorder for item in items if hasattr(item, "recorder")), *items)
+        return optional_item(next(item.recorder for item in items if hasattr(item, "recorder")), *items)
     return kind(*items) if hasattr(kind, "_fields") else kind(items)
 
 

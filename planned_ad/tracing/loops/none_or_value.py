@@ -236,6 +236,12 @@ KEYS.append(Keys(has_either, lambda array, key: array[key_with_numbers(key)], pu
 
 def optional(recorder: Recorder, name: str, present: Any, held: Any) -> Any:
     """What the variable `name` holds. From the first one on, all functions are written so that they ask for None."""
+    found = optional_item(recorder, present, held, name)
+    return found if recorder.scopes.depth or type(found) is Lost else found.decided()
+
+
+def optional_item(recorder: Recorder, present: Any, held: Any, name: str = "an element") -> Any:
+    """As `optional`, of what is in a list or object: outside of loops, too, it is asked for later which it is."""
     decisions = recorder.scopes.decisions
     if decisions.nones is None:
         decisions.nones = True
@@ -244,8 +250,7 @@ def optional(recorder: Recorder, name: str, present: Any, held: Any) -> Any:
     if not decisions.nones or type(held) is Lost:
         return Lost(recorder, name)
     recorder.gives_nones = True
-    found = NoneOrValue(recorder, present, held)
-    return found if recorder.scopes.depth else found.decided()
+    return NoneOrValue(recorder, present, held)
 
 
 def refuse_nones(recorder: Recorder) -> None:
