@@ -14,6 +14,7 @@ import numpy as np
 from planned_ad.planning.schedule import (
     BranchStep,
     Compute,
+    Counted,
     GatherRead,
     GuardStep,
     Immediate,
@@ -194,6 +195,11 @@ class NestRun:
                 return np.array(item.number, item.dtype)
             case Position():
                 return np.array(offset_at(item.expression, self.interpreter.indices), item.dtype)
+            case Counted():
+                at = np.full(self.indices.shape[1], offset_at(item.view.offset, self.interpreter.indices))
+                for axis, stride in zip(self.indices, item.view.strides):
+                    at = at + axis * stride
+                return (item.first + item.step * at[self.chosen]).astype(item.dtype)
             case Read() | GatherRead():
                 flat, at = self.place(item, item.dtype)
                 return flat[at]
@@ -207,6 +213,8 @@ class NestRun:
             case Reduce():
                 flat, at = self.place(item, item.dtype)
                 COMBINE[item.operation].at(flat, at, self.register(item.source))
+            case _:
+                raise AssertionError(item)
         return np.array(0)
 
 

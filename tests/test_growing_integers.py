@@ -71,7 +71,18 @@ def left_early(x):
     return total * place
 
 
-PROGRAMS = [packed_rows, packed_columns, backwards, twice_a_triangle, from_data, left_early]
+def begun_again(x):
+    """Counts within each row; `place` is read after the loop that counts."""
+    total = 0.0
+    for i in range(N):
+        place = 0
+        for j in range(i + 1):
+            place += j
+        total += x[place] * x[i]
+    return total
+
+
+PROGRAMS = [packed_rows, packed_columns, backwards, twice_a_triangle, from_data, left_early, begun_again]
 
 
 def assert_right(f, plan, size, inputs):
@@ -100,6 +111,15 @@ def test_nothing_is_kept_of_them_and_no_index_is_tested(f, x):
     found = planned_ad.compile(f, (x,)).explain()
     assert not any(cached.value.dtype == np.int64 for cached in found.cached)
     assert not found.guards
+
+
+@pytest.mark.parametrize(
+    "f, least", [(packed_rows, 300), (packed_columns, 276), (twice_a_triangle, 277), (begun_again, 277)]
+)
+def test_places_beyond_the_end(f, least, x):
+    assert planned_ad.compile(f, (x[:least].copy(),), check=False)(x[:least].copy()) == pytest.approx(f(x[:least]))
+    with pytest.raises(IndexError):
+        planned_ad.compile(f, (x[: least - 1].copy(),), check=False, unroll=0)(x[: least - 1].copy())
 
 
 @pytest.mark.parametrize("f", [packed_rows, packed_columns])

@@ -192,6 +192,7 @@ class Joiner:
         self.arrays: list[tuple[Storage, Storage, View]] = []  # memory after and before, and where the array lies in it
         self.then, self.now = State(), State()  # before the loop, and after the iteration
         self.counts_evenly = True  # whether the number of iterations before this one is its index
+        self.is_whole = True  # whether what is joined is all that the place holds, and not a part of that
         self.has_form = False  # whether the iteration was begun with a form of the place, and not with what it holds
         self.no_counts: set[str] = set()  # integers that do not grow evenly
         self.no_lengths: set[str] = set()  # arrays and lists that do not, or that are assigned before they are read
@@ -210,6 +211,7 @@ class Joiner:
             return Items(letters, CODE, (self.number(name, letters.code_of(old), INT, True),))
         reference = common_reference_of(old, new)
         if reference is not None:
+            self.is_whole = False
             return Items(reference, ROW_NUMBER, (self.join(name, reference.row_of(old), reference.row_of(new)),))
         parts, others = taken_apart(old), taken_apart(new)
         if others is not None and others[0] is complex and is_number(old):  # it becomes complex in the first iteration
@@ -217,6 +219,7 @@ class Joiner:
         if parts is not None and others is not None and parts[:2] == others[:2]:
             if has_places(parts[0]) and not (is_alone(old, self.then) and is_alone(new, self.now)):
                 return Nothing(records=sites_to_refer(recorder, old, new))
+            self.is_whole = False
             listed = sites_of_lists(recorder, old) | sites_of_lists(recorder, new)
             items = tuple(self.join(name, a, b) for a, b in zip(parts[2], others[2]))
             if is_made_of_arrays(parts[0]) and any(isinstance(item, Nothing) for item in items):
@@ -246,6 +249,7 @@ class Joiner:
         parts, others = taken_apart(old), taken_apart(new)
         if parts is None or others is None or parts[:2] != others[:2] or not may_be_copied(parts[0]):
             return Nothing()
+        self.is_whole = False
         found = Items(*parts[:2], tuple(self.join(name, a, b) for a, b in zip(parts[2], others[2])), frozenset([site]))
         return (
             found
@@ -262,6 +266,7 @@ class Joiner:
         parts, others = (optional_parts(value, filler) for value in (old, new))
         if parts is None or others is None:
             return Nothing()
+        self.is_whole = False
         found = Items(NoneOrValue, PARTS, tuple(self.join(name, a, b) for a, b in zip(parts, others)))
         self.initial = [(buffer, 0 if value is filler else value) for buffer, value in self.initial]
         return found
@@ -280,7 +285,7 @@ class Joiner:
                 grown = affine(0, {self.index: step}) if self.has_form else 0
                 if then - first - step in (0, grown):
                     return Count(first, step)
-        if self.counts_evenly and name not in self.no_counts:
+        if self.counts_evenly and self.is_whole and name not in self.no_counts:
             found = growing_from(self.recorder, self.index, old, new)
             if found is not None:
                 return found
@@ -323,7 +328,7 @@ class Joiner:
 
     def note_what_failed(self, place: Place, carry: HandedOn | None) -> None:
         """The form that the place had does not serve."""
-        self.has_form = carry is not None
+        self.has_form, self.is_whole = carry is not None, True
         if isinstance(carry, Count | Growing):
             self.no_counts.add(place.name)
         if isinstance(carry, NextLength) or is_dead(place):
@@ -411,6 +416,19 @@ class Joiner:
         return NextRows(
             form.length, form.each, buffer=buffer, like=like, depth=self.depth, standing=standing, refuse=self.refuse
         )
+
+
+def begun_with(recorder: Recorder, carries: dict, places: dict, index: int) -> dict:
+    """What the places hold at the beginning of an iteration that have a form; it is recorded for no statement."""
+    operations = recorder.builder.operations
+    before = len(operations)
+    begun = {
+        key: (place, carries[key].begin(recorder, index, place.name))
+        for key, (place, _) in places.items()
+        if key in carries
+    }
+    recorder.builder.of_forms |= {id(op): op for op in operations[before:]}
+    return begun
 
 
 def is_exchanged(value: Any) -> bool:

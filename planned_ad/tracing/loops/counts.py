@@ -94,14 +94,17 @@ class Growing(HandedOn):
 
     def at_iteration(self, recorder: Recorder, k: Any) -> Any:
         """What it is after `k` iterations, a known or traced number of them."""
+        operations = recorder.builder.operations
+        before = len(operations)
         found = self.start + k * index_of(recorder, self.step)
-        if not self.growth:
-            return found
-        triangle = k * (k - 1) // 2 * self.growth
-        index = expression_of(k)
-        if index is not None and isinstance(index, Affine):
-            recorder.builder.limits.note_triangle(triangle.value, Triangle(index.terms[0][0], self.growth))
-        return found + triangle
+        if self.growth:
+            triangle = k * (k - 1) // 2 * self.growth
+            index = expression_of(k)
+            if isinstance(index, Affine) and not index.constant and [factor for _, factor in index.terms] == [1]:
+                recorder.builder.limits.note_triangle(triangle.value, Triangle(index.terms[0][0], self.growth))
+            found = found + triangle
+        recorder.builder.of_forms |= {id(op): op for op in operations[before:]}
+        return found
 
     def begin(self, recorder: Recorder, index: int, name: str) -> Any:
         found = self.at_iteration(recorder, index_of(recorder, affine(0, {index: 1})))

@@ -21,7 +21,7 @@ from ..record.lost_variables import DIFFERS, Lost
 from ..record.scopes import GROWS, Scope
 from .after_loops import Leaving
 from .branches import Branches
-from .carries import Joiner, NextArray, NextNumber, may_be_widened, period_of_exchange
+from .carries import Joiner, NextArray, NextNumber, begun_with, may_be_widened, period_of_exchange
 from .form import HandedOn, NotCarried, place_for
 from .forms import Items, Nothing
 from .generators import Running, open_generators
@@ -152,11 +152,7 @@ class LoopTrace:
             raise self.unrolled("changes its variables in another way in each iteration")
         if self.passes > 1 or self.carries:
             made = {key: (place, self.lost(place.name)) for key, (place, _) in self.made.items()}
-            begun = {
-                key: (place, self.carries[key].begin(recorder, self.index, place.name))
-                for key, (place, _) in self.origin.values.items()
-                if key in self.carries
-            }
+            begun = begun_with(recorder, self.carries, self.origin.values, self.index)
             name = unnoticed([*made.values(), *begun.values()], self.origin, after_loop=False, are_others_gone=True)
             if name:
                 raise self.refuse_lost(name, f"reads `{name}`, {DIFFERS}")

@@ -88,7 +88,8 @@ class Comparison:
         scopes = self.loop.recorder.scopes
         blocks = [scope.outer for scope in scopes.open[self.loop.depth + 1 :]]
         for block in (*blocks, scopes.builder.operations):
-            self.lines |= dict.fromkeys(op.line for op in walk(tuple(block)))
+            ops = (op for op in walk(tuple(block)) if id(op) not in scopes.builder.of_forms)
+            self.lines |= dict.fromkeys(op.line for op in ops)
         self.last, self.agreed = None, 0
 
     def recorded(self, now: State, stores: Stores) -> Pass:

@@ -23,6 +23,7 @@ class RecordingBuilder(TapeBuilder):
     depth: int = 0  # how many blocks are around
     made: list[tuple[int, int]] = field(default_factory=list)  # buffers, in order, and how deep they were made
     limits: Limits = field(default_factory=Limits)
+    of_forms: dict[int, Operation] = field(default_factory=dict)  # by identity; of no statement of the program
     # By identity, values that there may not be; with each what to do where it is used.
     doubtful: dict[int, tuple[Value, Callable[[], None]]] = field(default_factory=dict)
 
