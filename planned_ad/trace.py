@@ -247,6 +247,7 @@ def trace(
             is_first, failure = failure is None, failure or error
             if decisions.learn_numbers(recorder.filled, recorder.tabled, recorder.gives_letters):
                 continue  # perhaps since a number is asked for that is known where all is done as Python does it
+            recorder.watch.off()
             if is_of_the_trace(failure, f, args, dict(kwargs or {})):
                 raise beside_python(failure) from failure
             if is_first:

@@ -136,3 +136,17 @@ def test_random_programs(seed):
     f = function(seed)
     plan = InterpretedPlan(f, np.random.default_rng(seed).normal(size=2 * SIZE), unroll=16 * (seed % 2))
     assert_right(f, plan, 2 * SIZE, 3)
+
+
+def test_an_index_error_in_a_while_loop_is_the_functions_own(x):
+    def f(x):
+        total, q, a = 0.0, 0, 0
+        while q < 4:
+            q += 1
+            a += 200
+            total += x[a]
+        return total
+
+    for options in ({}, {"unroll": 0}):
+        with pytest.raises(IndexError):
+            planned_ad.compile(f, (x,), check=False, **options)(x)

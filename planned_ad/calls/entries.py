@@ -24,6 +24,7 @@ from ..kernels.entry.callspec import CallSpec
 from ..kernels.llvm.codelibrary import Optimization
 from ..kernels.llvm.types import I64
 from ..kernels.threads.pool import WORKING
+from ..passes.banded_products import banded_products
 from ..passes.boundary import primal, privatise, written_arguments, written_before_guards
 from ..passes.counted_exits import fills_sparsely
 from ..passes.dead_code import drop_dead
@@ -176,6 +177,7 @@ def finished(tape: Tape) -> Tape:
         without_held_once,
         stored_along,
         in_stored_order,
+        banded_products,
         lower_products,
         lower_products,
         gather_form,

@@ -21,7 +21,7 @@ from ..tape.tape import Guard, Tape
 from ..trace import Trace, trace
 from ..tracing.record.recorder import Recorder
 from ..tracing.record.traced import Traced
-from ..tracing.replacements.rebinding import Snapshot, changed, snapshots
+from ..tracing.replacements.rebinding import Snapshot, paths_changed, snapshots
 
 Options = dict[str, Any]
 
@@ -50,7 +50,7 @@ def closed_tape(
         return arrays[0].recorder.namespace.shadow(begin(*arrays))
 
     def finished(recorder: Recorder, before: Sequence[Snapshot], result: Any) -> Sequence[Any]:
-        for path in changed(before):
+        for path in paths_changed(before):
             raise TraceError(
                 f"{recorder.here()}: {what} puts something else in `{path}`, which has to stay as it is: return what "
                 f"is new"

@@ -63,7 +63,7 @@ def snapshots(structure: Structure, arguments: Sequence[Any], names: Sequence[st
     return [snapshot(node, part, name) for node, part, name in zip(arguments, structure.children, names)]
 
 
-def changed(before: Sequence[Snapshot]) -> Iterator[str]:
+def paths_changed(before: Sequence[Snapshot]) -> Iterator[str]:
     """The paths of what holds other objects now, or more or fewer of them."""
     for old in before:
         yield from _changed(old, old.node)
