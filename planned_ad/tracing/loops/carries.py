@@ -44,11 +44,10 @@ from .held import (
 )
 from .lengths_of_data import NextRunTime, is_along_first_axis
 from .letters import CODE, Letters, all_texts, may_be_text
-from .lists_in_turn import is_dead
 from .moving_lengths import NextLength, NextListLength
 from .none_or_value import PARTS, NoneOrValue
 from .object_copies import is_of_numbers, may_be_copied, sites_of_lists
-from .places import Place
+from .places import Place, is_dead
 from .references import ROW_NUMBER, common_reference_of, refer, sites_to_refer
 from .state import State
 from .stored_forms import KINDS, Array, Number

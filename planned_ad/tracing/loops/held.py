@@ -20,7 +20,7 @@ from ..values.scalar_tracer import ScalarTracer
 from .letters import CODE, Letter, Letters
 from .none_or_value import PARTS, NoneOrValue, optional_item
 from .object_contents import attributes_held, has_attributes, named_slots
-from .places import Place
+from .places import Place, is_dead
 from .references import ROW_NUMBER, RecordInRow, RecordKind
 from .state import State, held_by_callers
 
@@ -181,10 +181,10 @@ def memory_of(array: ArrayTracer) -> Storage:
 
 
 def is_alone(obj: Any, state: State) -> bool:
-    """Whether one place at most holds an object: what is done to it is seen there only."""
+    """Whether one place at most that may be read holds an object: what is done to it is seen there only."""
     if has_attributes(type(obj)) and id(obj) in state.led_to:
         return False
-    held = [value for _, value in state.values.values()]
+    held = [value for place, value in state.values.values() if not is_dead(place)]
     while any(type(value) is tuple for value in held):
         held = [item for value in held for item in (value if type(value) is tuple else (value,))]
     return sum(value is obj for value in held) <= 1 and not held_by_callers(obj, state.frame)

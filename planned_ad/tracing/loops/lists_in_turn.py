@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from ...python.liveness import is_live
 from .list_room import room_for
-from .places import Key, Place, write_state
+from .places import Key, Place, is_dead, write_state
 from .run_time_lists import RunTimeList
 from .settling import settles
 from .state import State, held_by_callers
@@ -59,11 +58,6 @@ def in_turn(before: State, now: State) -> list[Turn]:
     """The places in which there is another object than before."""
     both = ((key, *now.values[key], before.values[key][1]) for key in before.values if key in now.values)
     return [(key, place, old, new) for key, place, new, old in both if old is not new]
-
-
-def is_dead(place: Place) -> bool:
-    """Whether it is a variable that is assigned before it is read."""
-    return place.kind == "local" and not is_live(place.owner, place.key)
 
 
 def holding(items: Any, state: State) -> dict[Key, Place]:

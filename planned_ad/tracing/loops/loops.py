@@ -29,13 +29,13 @@ from .held import is_left_behind, is_made_of_arrays, is_number, same
 from .lengths_of_data import store_at_first
 from .letters import has_letters
 from .list_growth import Growth
-from .lists_in_turn import is_dead, take_turns
+from .lists_in_turn import take_turns
 from .loop_aliases import LoopCopies
 from .moving_lengths import has_even_length
 from .none_or_value import NoneOrValue
 from .passes import Comparison
 from .place_names import lasting_places, made_since
-from .places import Key, Place, was_assigned, write_state
+from .places import Key, Place, is_dead, was_assigned, write_state
 from .recorded_loop import WaysOut
 from .settling import settles
 from .state import State, capture, met_in_loop

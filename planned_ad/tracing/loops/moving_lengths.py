@@ -20,7 +20,7 @@ from ..values.array_tracer import ArrayTracer
 from .form import HandedOn, NotCarried, Stores
 from .forms import joined
 from .handed import Handed
-from .lists_in_turn import is_dead
+from .places import is_dead
 from .stored_forms import Number
 from .traced_list import Segment, TracedList
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ...python.liveness import is_live
 from ...python.shadows import ShadowGlobals, ShadowModule, set_class_attribute
 
 NOTHING_COPIED: Mapping[int, Any] = types.MappingProxyType({})
@@ -45,6 +46,11 @@ class Place:
         else:
             assert self.kind == "cell"
             self.owner.cell_contents = value
+
+
+def is_dead(place: Place) -> bool:
+    """Whether it is a variable that is assigned before it is read."""
+    return place.kind == "local" and not is_live(place.owner, place.key)
 
 
 def was_assigned(place: Place, value: Any) -> bool:
