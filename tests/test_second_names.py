@@ -71,8 +71,35 @@ def read_by_the_next_iteration(w, x):
     return total + np.sum(new[1])
 
 
-LOOPS = [appended, changed_by_its_second_name, filled_dict]
-OTHERS = [read_after_the_loop, read_by_the_next_iteration]
+def rows_with_names(w, x):
+    """A wave: the rows of the memory that is exchanged have names as well."""
+    before, now = x.copy(), 1.1 * x
+    for _ in range(20):
+        after = np.zeros(x.shape)
+        for i in range(len(x)):
+            above, below, row = now[(i - 1) % len(x)], now[(i + 1) % len(x)], now[i]
+            after[i] = 2 * row - before[i] + 0.1 * w[0, 0, 0] * (above + below - 2 * row)
+        before = now
+        now = after
+    return np.sum(now**2)
+
+
+def rows_that_are_written_to(w, x):
+    before, now, total = x.copy(), 1.1 * x, 0.0
+    for _ in range(20):
+        after = np.zeros(x.shape)
+        for i in range(len(x)):
+            row = now[i]
+            after[i] = 0.9 * row - 0.1 * before[i]
+        row[0] = 0.5 * w[0, 0, 0]
+        before = now
+        now = after
+        total += before[-1, 0]
+    return total + np.sum(before * now) + row[0]
+
+
+LOOPS = [rows_with_names, appended, changed_by_its_second_name, filled_dict]
+OTHERS = [rows_that_are_written_to, read_after_the_loop, read_by_the_next_iteration]
 
 
 def inputs(seed):

@@ -227,7 +227,9 @@ class Joiner:
         if is_number(old) and is_number(new):
             return self.join_numbers(name, old, new)
         if recorder.is_array(old) and recorder.is_array(new):
-            alone = sum(v.storage is new.storage for v in self.now.arrays()) == 1 and type(new.storage) is Storage
+            alone = (
+                sum(v.storage is new.storage for v in self.now.arrays(live=True)) == 1 and type(new.storage) is Storage
+            )
             if memory_of(old) is memory_of(new) and old.layout == moved(new.layout, self.index, -1):
                 return Moving(new, new.layout)
             if new.dtype != old.dtype or not (new.storage.depth > self.depth or alone):

@@ -32,7 +32,7 @@ from .object_contents import (
     look_at,
     may_change,
 )
-from .places import Key, Place
+from .places import Key, Place, is_dead
 
 
 @dataclass
@@ -129,9 +129,9 @@ class State:
             return value
         return [self.values[key][1] for key in keys]
 
-    def arrays(self) -> list[Any]:
-        """The traced arrays that variables hold, and those in which lists lie."""
-        found = [value for _, value in self.values.values()]
+    def arrays(self, *, live: bool = False) -> list[Any]:
+        """The traced arrays that variables hold, and those in which lists lie; `live`: only of those that may be read."""
+        found = [value for place, value in self.values.values() if not (live and is_dead(place))]
         held = [value.held if getattr(type(value), "may_be_none", False) else value for value in found]
         lists = [value.memory for value in held if getattr(type(value), "is_traced_list", False) and value.is_written]
         return [value for value in held if issubclass(type(value), TracedArray)] + lists
