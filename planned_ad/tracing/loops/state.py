@@ -130,7 +130,7 @@ class State:
         return [self.values[key][1] for key in keys]
 
     def arrays(self, *, live: bool = False) -> list[Any]:
-        """The traced arrays that variables hold, and those in which lists lie; `live`: only of those that may be read."""
+        """The traced arrays that variables hold, and those in which lists lie; `live`: where they may be read."""
         found = [value for place, value in self.values.values() if not (live and is_dead(place))]
         held = [value.held if getattr(type(value), "may_be_none", False) else value for value in found]
         lists = [value.memory for value in held if getattr(type(value), "is_traced_list", False) and value.is_written]
