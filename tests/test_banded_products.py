@@ -62,8 +62,12 @@ def products_left(operations):
     return found
 
 
-@pytest.mark.parametrize("product", PRODUCTS)
-@pytest.mark.parametrize("made", MATRICES)
+SWEEP = [(made, name) for made in MATRICES for name in PRODUCTS]
+FEW = [(second, "vector"), (periodic, "rows"), (varying, "columns"), (below, "einsum"), (clamped, "vector_in_front")]
+LONG = [pytest.param(*one, marks=pytest.mark.long) for one in SWEEP if one not in FEW]
+
+
+@pytest.mark.parametrize("made, product", [*FEW, *LONG])
 def test_values_and_gradients(made, product):
     more, f = PRODUCTS[product]
     matrix = made()

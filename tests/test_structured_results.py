@@ -128,7 +128,7 @@ def assert_same(found, expected):
         assert type(found) is type(expected) and found == expected
 
 
-@pytest.mark.parametrize("options", [{}, {"check": False}, {"check": False, "unroll": 0}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"check": False, "unroll": 0}], ids=str)
 @pytest.mark.parametrize("f", PROGRAMS)
 def test_results(f, options):
     plan = planned_ad.compile(f, INPUTS[0], **options)

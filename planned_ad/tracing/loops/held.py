@@ -181,10 +181,14 @@ def memory_of(array: ArrayTracer) -> Storage:
 
 
 def is_alone(obj: Any, state: State) -> bool:
-    """Whether one place at most that may be read holds an object: what is done to it is seen there only."""
-    if has_attributes(type(obj)) and id(obj) in state.led_to:
+    """Whether one place at most holds an object: what is done to it is seen there only.
+
+    Second names of a list or dict that are not read any more do not count.
+    """
+    is_object = has_attributes(type(obj))
+    if is_object and id(obj) in state.led_to:
         return False
-    held = [value for place, value in state.values.values() if not is_dead(place)]
+    held = [value for place, value in state.values.values() if is_object or not is_dead(place)]
     while any(type(value) is tuple for value in held):
         held = [item for value in held for item in (value if type(value) is tuple else (value,))]
     return sum(value is obj for value in held) <= 1 and not held_by_callers(obj, state.frame)
