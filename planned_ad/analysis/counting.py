@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-SHORTEST = 1 << 12  # floats: what is shorter is read from near memory, which takes no longer; integers are indices
+LEAST = {"f": 1 << 12, "i": 2}  # elements: shorter floats are read from near memory as fast; integers are indices
 EXACT = 1 << 53  # whole numbers below are exact as floating ones
 
 
@@ -19,11 +19,7 @@ def counting(data: np.ndarray) -> tuple[int, int] | None:
 
     Of floating numbers, whole ones that are exact in double precision, and no zero with a sign.
     """
-    if (
-        data.size < (2 if data.dtype.kind == "i" else SHORTEST)
-        or data.dtype.kind not in "if"
-        or data.dtype.itemsize != 8
-    ):
+    if data.dtype.kind not in "if" or data.dtype.itemsize != 8 or data.size < LEAST[data.dtype.kind]:
         return None
     flat = data.reshape(-1)
     ends = [flat[k].item() for k in (0, 1, -1)]

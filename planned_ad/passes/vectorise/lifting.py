@@ -266,6 +266,8 @@ class Lifting:
             operands = (self.over_iterations(v, v.shape) for v in op.operands)
             return self.builder.apply(op.primitive, *operands, **params)
         if kind == "gather":
+            if op.operands[0].id in self.lifted and isinstance(self.count, Ragged):
+                raise NotIndependent("elements of what differs between iterations, of which there is no fixed number")
             if op.operands[0].id in self.lifted:
                 return self.gathered(op)
             indices = (self.over_iterations(v, v.shape) for v in op.operands[1:])
