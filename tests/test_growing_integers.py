@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import planned_ad
+from planned_ad.regions.affine import affine, at, extremes
+from planned_ad.tracing.record.limits import Triangle
 
 from .interpreted_plans import InterpretedPlan
 from .random_counters import SIZE, function
@@ -150,3 +152,23 @@ def test_an_index_error_in_a_while_loop_is_the_functions_own(x):
     for options in ({}, {"unroll": 0}):
         with pytest.raises(IndexError):
             planned_ad.compile(f, (x,), check=False, **options)(x)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_bounds_of_triangles_are_those_of_all_iterations(seed):
+    """Loops around each other, of which the inner ones run to expressions of the outer ones."""
+    rng = np.random.default_rng(seed)
+    n, growth, factor = int(rng.integers(1, 12)), int(rng.choice([-3, -1, 1, 2])), int(rng.choice([-2, -1, 1, 3]))
+    slope, start, inner, moved = (int(k) for k in rng.integers(-5, 6, size=4))
+    rest = affine(start, {0: slope, 1: inner})
+    last = affine(n + abs(moved), {0: 1 if moved > 0 else -1})  # of the inner loop, at least one iteration
+    ranges = {0: (0, n), 1: (0, last)}
+    found = Triangle(0, growth).bounds(factor, rest, ranges, lambda e: extremes(e, ranges))
+    numbers = [
+        factor * growth * (k * (k - 1) // 2) + at(rest, {0: k, 1: j})
+        for k in range(n + 1)
+        for j in range(at(last, {0: k}) + 1)
+    ]
+    assert found is not None
+    assert found[0] <= min(numbers) and max(numbers) <= found[1]
+    assert found == (min(numbers), max(numbers))
