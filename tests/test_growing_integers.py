@@ -84,7 +84,31 @@ def begun_again(x):
     return total
 
 
-PROGRAMS = [packed_rows, packed_columns, backwards, twice_a_triangle, from_data, left_early, begun_again]
+def left_or_not_begun(x):
+    """Inner loops that are left early, or have no iteration."""
+    total, count = 0.0, 1
+    for i in range(N):
+        for j in range(5):
+            place = 0
+            for _ in range(j):
+                place += 1
+                count += 1
+                if x[place] > 1.0:
+                    break
+            total += place * x[i] + 0.1 * count * x[j]
+    return total
+
+
+PROGRAMS = [
+    packed_rows,
+    packed_columns,
+    backwards,
+    twice_a_triangle,
+    from_data,
+    left_early,
+    begun_again,
+    left_or_not_begun,
+]
 
 
 def assert_right(f, plan, size, inputs):

@@ -45,6 +45,11 @@ class Leaving:
         self.held: dict[int, ArrayTracer] = {}
         self.ran: Buffer | None = None  # the iterations that have begun, of a loop that may be left
 
+    def begin(self) -> None:
+        """Record what comes before the loop, which may have no iteration."""
+        if self.ran is not None:
+            self.recorder.builder.store(self.ran.whole, self.recorder.constant(0, np.int64))
+
     def carried(self, carry: HandedOn | None, value: Any) -> Any:
         """Of a variable that was there before the loop."""
         if self.loop.is_left and counts(carry) and self.ran is None:
@@ -184,7 +189,9 @@ class Leaving:
         """How often the loop has run: an integer, or one that is traced."""
         loop, recorder = self.loop, self.recorder
         if self.ran is not None:
-            return ScalarTracer(recorder, recorder.builder.load(self.ran.whole), is_python=True)
+            ran = recorder.builder.load(self.ran.whole)
+            recorder.builder.limits.note(ran, 0, int(loop.whole_trips))
+            return ScalarTracer(recorder, ran, is_python=True)
         if loop.count is not None or self.may_be_less:
             return ScalarTracer(recorder, loop.count or self.none_or(loop.whole_trips), is_python=True)
         return index_of(recorder, exact(loop.whole_trips))

@@ -365,6 +365,7 @@ class LoopTrace:
         recorder.scopes.over.append(self.scope)
         for op in self.before:
             builder.emit(op)
+        leaving.begin()
         if self.is_left:
             body = self.exits.steps(body, self.line)  # type: ignore[union-attr]
         elif runs:
