@@ -99,6 +99,20 @@ def left_or_not_begun(x):
     return total
 
 
+def left_within_two_others(x):
+    """Of which the outer ones have iterations that are recorded apart, each a side of the one before."""
+    total, count = 0.0, 3
+    for _ in range(20):
+        for _ in range(18):
+            for _ in range(17):
+                if count % 2 == 0:
+                    total += x[count % 30]
+                count -= 1
+                if x[count % 30] > 1.2:
+                    break
+    return total + count
+
+
 PROGRAMS = [
     packed_rows,
     packed_columns,
@@ -108,6 +122,7 @@ PROGRAMS = [
     left_early,
     begun_again,
     left_or_not_begun,
+    left_within_two_others,
 ]
 
 

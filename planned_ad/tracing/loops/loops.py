@@ -195,6 +195,7 @@ class LoopTrace:
             self.comparison.forget()
         elif not (self.scope.promotes or self.retyped()) and (not self.branches.unknown or self.comparison.is_vain()):
             if self.comparison.is_vain() or self.comparison.is_complete(now, stores):
+                self.comparison.note_incomplete()
                 self.close(now, stores)
                 return False
             self.more_passes += 1

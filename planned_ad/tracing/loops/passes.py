@@ -114,6 +114,12 @@ class Comparison:
         is_known = self.loop.site in self.loop.recorder.assigns_nothing_new
         return is_known and any(outer.branches.is_incomplete for outer in self.around())
 
+    def note_incomplete(self) -> None:
+        """Of a loop that is left with a side of a test missing: the side around it that it is on is incomplete, too."""
+        if self.loop.branches.unknown:
+            *_, outer = self.around()
+            outer.branches.incomplete()
+
     def around(self) -> Iterator[RecordedLoop]:
         """The loops around that are recorded."""
         scopes = self.loop.recorder.scopes
