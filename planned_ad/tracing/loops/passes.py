@@ -54,6 +54,7 @@ class Comparison:
     loop: RecordedLoop
     last: Pass | None = None
     agreed: int = 0
+    left_in_vain: set[tuple[object, ...]] = field(default_factory=set)  # loops in this one, see `is_vain`
     lines: dict[Line, None] = field(default_factory=dict)  # of what earlier passes recorded, in other forms
 
     def is_complete(self, now: State, stores: Stores) -> bool:
@@ -111,14 +112,24 @@ class Comparison:
 
         Not where the sides of tests assign variables that were not there before it: what comes after it may read them.
         """
-        is_known = self.loop.site in self.loop.recorder.assigns_nothing_new
-        return is_known and any(outer.branches.is_incomplete for outer in self.around())
+        if self.loop.site not in self.loop.recorder.assigns_nothing_new:
+            return False
+        if not any(outer.branches.is_incomplete for outer in self.around()):
+            return False
+        outer, key = self.side_around()
+        return key not in outer.comparison.left_in_vain  # once: what is missing in it then is missing in that side
 
     def note_incomplete(self) -> None:
         """Of a loop that is left with a side of a test missing: the side around it that it is on is incomplete, too."""
         if self.loop.branches.unknown:
-            *_, outer = self.around()
+            outer, key = self.side_around()
+            outer.comparison.left_in_vain.add(key)
             outer.branches.incomplete()
+
+    def side_around(self) -> tuple[Any, tuple[object, ...]]:
+        """The loop around, and which one of those in it this is, by where it is and the sides that are running."""
+        *_, outer = self.around()
+        return outer, (self.loop.site, outer.branches.path)
 
     def around(self) -> Iterator[RecordedLoop]:
         """The loops around that are recorded."""
