@@ -27,9 +27,7 @@ UNROLLED = {
     "popped",
     "class_asked",
     "shallow",
-    "row_assigned_copy",
     "f32",
-    "rows_of_loop",
 }
 FILLED = "fills a list of lists to whose items are written"  # row by row, so that each is the list that it is
 POINTS = [np.random.default_rng(seed).uniform(0.05, 0.95, 24) for seed in range(4)]

@@ -52,7 +52,7 @@ from .references import ROW_NUMBER, common_reference_of, refer, sites_to_refer
 from .state import State
 from .stored_forms import KINDS, Array, Number
 from .traced_list import Segment, TracedList
-from .written_lists import written_alike
+from .written_forms import written_alike
 
 if TYPE_CHECKING:
     from ..record.decisions import Site
@@ -249,6 +249,8 @@ class Joiner:
         """As `join`, where the iteration has put what the place holds into a list that was made there."""
         parts, others = taken_apart(old), taken_apart(new)
         if parts is None or others is None or parts[:2] != others[:2] or not may_be_copied(parts[0]):
+            return Nothing()
+        if site in self.recorder.scopes.decisions.written:  # a copy would not be seen to change with it
             return Nothing()
         self.is_whole = False
         found = Items(*parts[:2], tuple(self.join(name, a, b) for a, b in zip(parts[2], others[2])), frozenset([site]))

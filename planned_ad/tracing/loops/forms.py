@@ -14,7 +14,7 @@ A form says what the things have in common that take turns in one place, and hol
 | `Items` | a tuple, list or dict; None or something else | item by item | a column for each item |
 | `Rows` | a list that a loop has filled | its rows in memory | lists one after the other in one column |
 | `lists_in_rows.Lists` | a list whose length is data | | so many rows of one column, and an integer |
-| `written_lists.Written` | a list of numbers to which loops write | as the array that is its memory | |
+| `written_forms.Written` | a list of numbers to which loops write | as the array that is its memory | |
 | `Nothing` | what cannot be told | a stand-in that refuses to be read | |
 
 `joined` finds the form that serves for two. `begin` is what the program gets, `leave` what it leaves: numbers and

@@ -73,6 +73,16 @@ class Sequence:
     def __iter__(self) -> Iterator[Any]:
         return LoopIterator(self)
 
+    def over(self) -> Sequence:
+        """What is left for an iterator at its end, which may outlive what it has run over: its length."""
+        found = Sequence(self.recorder, self.length, self.item_of_none, is_plain=self.is_plain)
+        found.made_by = self.made_by
+        return found
+
+    @staticmethod
+    def item_of_none(k: Any) -> Any:
+        raise AssertionError("an iterator at its end has no more items")
+
 
 @dataclass
 class Once(Sequence):
@@ -206,6 +216,7 @@ class LoopIterator:
         if self.position < 0 or self.position >= self.sequence.length:  # type: ignore[operator]
             self.keep_long(self.recorder.unrolling.pop(id(self), None))
             self.is_open = False
+            self.sequence = self.sequence.over()
             raise StopIteration
         if self.operations is not None and len(self.operations) > self.most:
             raise self.recorder.scopes.give_letters()

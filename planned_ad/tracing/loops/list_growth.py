@@ -12,6 +12,8 @@ from ...python.complex_parts import ComplexArray, kind_of_parts
 from ...regions.affine import Extent, affine, exact
 from ..record.aliases import Standing, copy_of
 from ..record.lost_variables import Lost
+from ..record.traced import TracedArray
+from ..values.array_tracer import ArrayTracer
 from .columns import element_form, in_one_column, may_be_kept, merged, row_count, stored
 from .counts import Count
 from .filled_lists import LastRows, by_assignment, is_unset, left_after, parts_of_list
@@ -19,7 +21,7 @@ from .form import HandedOn
 from .forms import Unchanged, joined, put_parts
 from .held import is_made_of_attributes, number_type
 from .list_in_trace import is_traced_list
-from .object_copies import has_arrays_in_objects, note_copy, refuse_truths_in
+from .object_copies import has_arrays_in_objects, is_whole, note_copy, note_owner, refuse_truths_in
 from .places import Key, Place
 from .references import refer_items, site_of_record
 from .stored_forms import Number
@@ -172,13 +174,32 @@ class Growth:
         """What is in lists is copied: where that could be seen, or it is written to, they stay the lists they are."""
         objects = [part for part in new if type(part) is dict or is_made_of_attributes(type(part))]
         inner = [found for part in new for found in lists_in(part)]
-        if inner and grown.target.site in self.loop.recorder.scopes.decisions.written:
+        is_written = bool(inner) and grown.target.site in self.loop.recorder.scopes.decisions.written
+        if is_written and not self._has_rows_alone(grown, inner):
             raise self.loop.unrolled("fills a list of lists to whose items are written")
         before = {id(value) for _, value in self.loop.origin.values.values()}
         inner += objects
         is_new = all(id(found) not in before and not getattr(found, "is_element", False) for found in inner)
         if not is_new or len(set(map(id, inner))) < len(inner):
             raise refer_items(grown.target, new)
+
+    def _has_rows_alone(self, grown: Grown, inner: list[Any]) -> bool:
+        """Whether these lists are in no other list, and there are none in it from before the loop."""
+        others = (found for other in self.lists.values() if other is not grown for found in self.new(other))
+        shared = {id(found) for part in others for found in lists_in(part)}
+        first = [found for part in grown.before for found in lists_in(part) if type(part) is not Segment]
+        return not first and not grown.target.is_shared and not any(id(found) in shared for found in inner)
+
+    def _is_made_here(self, part: Any) -> bool:
+        """Whether it is an array of its own, made in this iteration."""
+        is_array = type(part) is ArrayTracer and is_whole(part)
+        return is_array and part.storage.depth > self.loop.depth  # type: ignore[no-any-return]
+
+    def _is_written_row(self, value: Any) -> bool:
+        """Whether a variable holds an array of a list to whose arrays loops write."""
+        owner = value.storage.root.listed if issubclass(type(value), TracedArray) else None
+        in_place = self.loop.recorder.scopes.decisions.in_place
+        return any(owner is grown.target and owner.site in in_place for grown in self.lists.values())
 
     def _has_room(self, grown: Grown, each: int) -> bool:
         """Whether its rows are as many as are put there: a `while` learns how often it runs."""
@@ -218,7 +239,7 @@ class Growth:
             memory = getattr(memory, "memory", memory)
             if memory.carried and memory.lent:
                 raise self.loop.peeled("puts an array into a list that is another one in the first iteration")
-            memory.listed = owner
+            note_owner(memory, owner)
             memory.chosen = memory.chosen or memory.depth > depth
         elif type(element) is list or type(element) is TracedList or isinstance(element, tuple):
             for item in element.parts if type(element) is TracedList else element:
@@ -228,6 +249,7 @@ class Growth:
         """Record that an iteration's elements go into its rows."""
         assert grown.column is not None
         self._note_copies(grown, new)
+        grown.target.is_of_own = not grown.before and len(new) == 1 and self._is_made_here(new[0])
         grown.put(grown.first + affine(0, {self.loop.index: grown.each}), new)
 
     def _note_copies(self, grown: Grown, parts: list[Any]) -> None:
@@ -283,7 +305,7 @@ class Growth:
         """The loop is over."""
         loop = self.loop
         for key, (place, value) in after.items():
-            if self.holds(value):  # what is done to it would have to be seen in the list
+            if self.holds(value) or self._is_written_row(value):  # what is done to it would have to be seen in the list
                 after[key] = (place, Lost(loop.recorder, place.name))
         for grown in self.lists.values():
             grown.begin(exact(loop.whole_trips))

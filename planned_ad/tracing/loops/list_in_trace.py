@@ -39,6 +39,8 @@ class ListInTrace(Traced):
     """
 
     is_traced_list = True
+    is_shared = False  # some of its items, which are no numbers, may be elsewhere too
+    is_of_own = False  # its items are arrays that the iterations of a loop have made, each of its own
     is_written = False  # whether it lies in memory, to which loops write; see `written_lists`
 
     def __init__(self, recorder: Recorder, site: Site, kind: type = list):
@@ -60,6 +62,10 @@ class ListInTrace(Traced):
         scopes = self.recorder.scopes
         scopes.decisions.plain.add(self.site)
         return scopes.restart()
+
+    def refuse_write(self) -> BaseException:
+        """What to raise where an array is written to that is in it."""
+        return self.refuse()
 
     def held(self) -> Iterator[tuple[str | None, Any]]:
         """What it is made of, as far as loops and branches change it by name; and without one, what it leads to."""

@@ -21,7 +21,7 @@ from .references import RecordKind, unite
 from .settling import settles
 from .stored_forms import Number
 from .traced_list import NOTHING, Segment, TracedList
-from .written_lists import common_number
+from .written_forms import common_number
 
 if TYPE_CHECKING:
     from ..record.recorder import Recorder

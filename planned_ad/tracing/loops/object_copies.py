@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...python.complex_parts import kind_of_parts
+from ..record.storage import Storage
 from .form import HandedOn
 from .held import ObjectKind, has_places, is_made_of_attributes, same, taken_apart
 from .references import refer, site_of_record
@@ -131,7 +132,21 @@ def lend_to_list(owner: Any, value: Any) -> None:
         memory = getattr(value.storage, "memory", value.storage)
         if memory.carried or memory.lent:
             raise owner.refuse()
-        memory.listed, memory.chosen = owner, True
+        note_owner(memory, owner)
+        memory.chosen = True
+
+
+def note_owner(memory: Storage, owner: Any) -> None:
+    """An array is in a list, from now on; one that is in another list too is no row of either."""
+    other = memory.listed
+    if other is not None and other is not owner:
+        owner.is_shared = other.is_shared = True
+    memory.listed = owner
+
+
+def is_whole(array: Any) -> bool:
+    """Whether nothing else lies in its memory."""
+    return type(array.storage) is Storage and array.size == array.storage.base.size
 
 
 def refuse_changed(recorder: Recorder) -> None:

@@ -47,7 +47,7 @@ from .object_records import ObjectRecord, begin_class, can_be_record, class_of_r
 from .references import RECORDS, RecordInRow, RecordKind, refer, site_of_record
 from .stored_forms import Array, InMemory, Number
 from .traced_list import Segment, TracedList
-from .written_lists import common_number
+from .written_forms import common_number
 
 if TYPE_CHECKING:
     from ..record.decisions import Decisions, Site
@@ -153,6 +153,10 @@ class Records:
         scopes.decisions.nones = None  # perhaps it was for these that None is asked for noticeably
         scopes.decisions.forget_ways()
         return scopes.restart()
+
+    def refuse_write(self) -> BaseException:
+        """What to raise where an array is written to that is in a record."""
+        return self.refuse()
 
     def at(self, row: Any, reference: RecordKind) -> RecordInRow:
         """The record in a row."""

@@ -16,8 +16,8 @@ from ..record.lost_variables import Lost
 from ..record.storage import Storage
 from ..record.traced import Traced
 from ..values.loop_index import PEEL_MOST, LoopIndex, expression_of, index_of
+from .laying_down import to_lay_down, to_lay_down_if_better, to_replace, to_write_in_place
 from .list_in_trace import ListInTrace, adds_in_place, is_traced_list
-from .references import refer_items
 
 if TYPE_CHECKING:
     from ..record.decisions import Site
@@ -62,6 +62,7 @@ class TracedList(ListInTrace):
         self.pending_at: Extent | None = None  # which item that is, of a list made with its length
         self.backwards = False  # whether such a list is filled from its end
         self.is_element = False  # made when it was asked for: what is done to it is seen nowhere else
+        self.place: Any = None  # of one that is in a list in memory, there
         if site in recorder.scopes.decisions.written:
             recorder.written_lists.append(weakref.ref(self))
 
@@ -88,6 +89,7 @@ class TracedList(ListInTrace):
         """A list that is an element of this one, of which it is a part: what is written to one is in both."""
         found = self.element([segment])
         found.is_written = True
+        segment.column.given.append(weakref.ref(found))  # type: ignore[attr-defined]
         self.recorder.rows_given.add(self.site)
         return found
 
@@ -100,6 +102,7 @@ class TracedList(ListInTrace):
         """Its parts, for another list, as they are now."""
         self.settle()
         if not self.is_written:
+            self.is_shared = True
             return list(self.parts)
         return [Segment(self.parts[0].column.part(self, slice(None)), self.parts[0].length)]
 
@@ -113,6 +116,9 @@ class TracedList(ListInTrace):
     def refuse(self) -> BaseException:
         """Of what a list has not whose length the loops around move, one has something whose length is data."""
         return super().refuse() if isinstance(self.extent(), int) else self.uneven()
+
+    def refuse_write(self) -> BaseException:
+        return to_write_in_place(self)
 
     # Growing.
 
@@ -227,7 +233,7 @@ class TracedList(ListInTrace):
             if recorder.is_scalar(key) and len(self.parts) == 1 and type(self.parts[0]) is Segment:
                 return self._row(self.parts[0], key)
             if not self.is_plain or recorder.is_scalar(key):
-                raise self.lay_down() if recorder.flow.fits_in_rows(self) else self.lay_down_if_better()
+                raise self.lay_down() if recorder.flow.fits_in_rows(self) else to_lay_down_if_better(self)
             return self.parts[key]
         if self.is_plain and type(key) is int:
             return self.parts[key]
@@ -251,6 +257,7 @@ class TracedList(ListInTrace):
         is_number = self.recorder.is_scalar(found) or type(found) in (int, LoopIndex)
         if not is_number and getattr(segment.column, "value", None) is not found:
             self.recorder.rows_given.add(self.site)
+            self.is_shared = True
         return found
 
     def _is_beyond(self, key: LoopIndex) -> bool:
@@ -288,7 +295,7 @@ class TracedList(ListInTrace):
         elif type(key) is int and self.is_plain and self.scope is scopes.innermost and not self.is_element:
             self.parts[key] = value
         elif not recorder.flow.fill(self, key, value):
-            raise self.lay_down()
+            raise to_replace(self, value)
 
     def lay_down_where_filled(self) -> None:
         """A list to which loops write gets memory as soon as another loop has filled it."""
@@ -297,19 +304,8 @@ class TracedList(ListInTrace):
         if self.site in scopes.decisions.written and not is_done and self.scope is scopes.innermost:
             self.recorder.flow.lay_down(self)
 
-    def lay_down_if_better(self) -> BaseException:
-        return self.lay_down() if self.recorder.is_better_in_memory(self) else refer_items(self)
-
     def lay_down(self) -> BaseException:
-        """What to raise where it has to lie in memory: the trace starts again."""
-        decisions = self.recorder.scopes.decisions
-        if decisions.filled_first.get(self.site):  # it seemed so
-            decisions.filled_first[self.site] = False
-            return self.recorder.scopes.restart()
-        if self.site in decisions.written or self.site in decisions.filled:
-            return refer_items(self)
-        decisions.written[self.site] = None
-        return self.recorder.scopes.restart()
+        return to_lay_down(self)
 
     def _may_grow(self) -> bool:
         """Whether loops around may turn out to fill it, of which this pass is not the last."""
@@ -352,6 +348,7 @@ class TracedList(ListInTrace):
         raise self.refuse()
 
     def _slice(self, key: slice) -> Any:
+        self.is_shared = True
         if self.is_plain:
             return self.like(self.parts[key])
         total = self.extent()

@@ -9,8 +9,7 @@ numbers in a list of lists 0.14 s, item by item 54 s.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,161 +17,20 @@ import numpy as np
 from ...python.statements import may_ask_identity
 from ...regions.affine import Extent
 from ..record.promotion import INT
-from ..record.storage import Storage
+from ..record.storage import LIVE, Storage
 from ..record.traced import TracedArray
-from ..values.array_tracer import ArrayTracer
-from ..values.loop_index import plain_or_traced
-from ..values.scalar_tracer import ScalarTracer
-from .columns import element_form, merged, stored
-from .form import HandedOn
-from .forms import Rows, Unchanged, joined, put_parts
-from .held import Whole, is_number, taken_apart
+from .columns import element_form, merged, row_count, stored
+from .forms import Rows, innermost_form, put_parts
+from .held import is_number, taken_apart
 from .list_growth import lists_in
-from .object_copies import lend_to_list, note_copy
-from .references import RecordInRow, RecordKind, refer_beside, refer_items, site_of_record, unite
-from .stored_forms import Number
+from .object_copies import is_whole, lend_to_list, note_copy
+from .references import RecordKind, site_of_record, unite
+from .stored_forms import Array, Number
 from .traced_list import Segment, TracedList
+from .written_forms import Row, Written, WrittenArrays, common_number, follow_displays, numbers_in_rows
 
 if TYPE_CHECKING:
     from ..record.recorder import Recorder
-
-Row = tuple[TracedList, tuple[int, ...]]  # and where in a list of lists it stands
-EXACT = (np.dtype(bool), np.dtype(np.int64), np.dtype(float))  # in which numbers of several classes keep their values
-
-
-@dataclass(frozen=True)
-class WrittenKind(Whole):
-    """Lists in memory of such numbers. What changes hands is the memory: the lists of one are one list."""
-
-    dtype: np.dtype
-    is_python: bool
-    like: TracedList = field(compare=False)
-
-    def made(self, arrays: list[Any]) -> TracedList:
-        [memory] = arrays
-        return self.like.row(Segment(replace(self.like.parts[0].column, memory=memory), memory.shape[0]))
-
-
-@dataclass(eq=False)
-class Written(HandedOn):
-    """The elements of a list in memory: numbers, or lists of them; `memory` has an axis for each.
-
-    Of records that the program has by `reference` the numbers are those of their rows.
-    """
-
-    number: Number
-    memory: ArrayTracer
-    reference: RecordKind | None = None
-
-    def kind(self, owner: TracedList) -> WrittenKind:
-        return WrittenKind(self.number.dtype, self.number.is_python, owner)
-
-    def stored(self) -> HandedOn | None:
-        return None  # a copy would not see what is written later
-
-    def item(self, owner: TracedList | None, row: Any) -> Any:
-        assert owner is not None
-        found = self.memory[row]
-        if self.memory.ndim > 1:
-            return owner.row(Segment(replace(self, memory=found), found.shape[0]))
-        if self.reference is not None:
-            return self.reference.made(found)
-        if type(found) is ScalarTracer:
-            return ScalarTracer(found.recorder, found.value, self.number.is_python, self.number.types)
-        return found.item() if self.number.is_python and isinstance(found, np.generic) else found
-
-    def write(self, owner: TracedList, row: Any, value: Any) -> None:
-        if self.reference is not None:
-            if issubclass(type(value), RecordInRow):
-                unite(self.reference, value.reference)
-            refer_beside(owner.recorder, self.reference, value)
-            found = self.reference.row_of(value)
-            if found is None:
-                raise owner.refuse()
-            self.memory[row] = plain_or_traced(found)
-            return
-        if self.memory.ndim > 1 or not is_number(value):
-            raise refer_items(owner) if self.memory.ndim > 1 else to_be_filled(owner)
-        number = common_number([self.number, Unchanged(value)])
-        if number is None or number != self.number or number.types != self.number.types:
-            raise again(owner, number)
-        self.memory[row] = plain_or_traced(value)
-
-    def part(self, owner: TracedList, rows: slice) -> HandedOn:
-        if self.memory.ndim > 1:  # whose rows are in both lists
-            raise owner.refuse()
-        return replace(self, memory=self.memory[rows].copy())
-
-    def array(self, owner: TracedList, length: int) -> ArrayTracer:
-        if self.reference is not None:
-            raise owner.refuse()
-        return owner.recorder.array(self.memory.read())
-
-    def storages(self) -> Iterator[Storage]:
-        yield self.memory.storage
-
-    own_storages = storages
-
-
-def again(owner: TracedList, number: Number | None) -> BaseException:
-    """What to raise where the numbers of a list are not as they were thought to be."""
-    scopes = owner.recorder.scopes
-    if number is None:
-        return owner.refuse()
-    scopes.decisions.written[owner.site] = number
-    return scopes.restart()
-
-
-def to_be_filled(owner: TracedList) -> BaseException:
-    """What to raise where something else takes the place of a number: they may all be there in place of such things."""
-    decisions = owner.recorder.scopes.decisions
-    decisions.written.pop(owner.site, None)
-    decisions.filled.add(owner.site)
-    return owner.recorder.scopes.restart()
-
-
-def written_alike(recorder: Recorder, a: Any, b: Any) -> bool:
-    """Whether lists that take turns are in memory; where only one is, or of other numbers, the trace starts again."""
-    lists = [found for found in (a, b) if type(found) is TracedList]
-    if not any(found.is_written for found in lists):
-        return False
-    decisions = recorder.scopes.decisions
-    for found in lists:
-        if not found.is_written and found.site not in (decisions.written.keys() | decisions.plain):
-            raise found.lay_down()
-    if not all(type(found) is TracedList and found.is_written for found in (a, b)):
-        return False
-    first, second = (found.parts[0].column.number for found in lists)
-    if (first.dtype, first.is_python) != (second.dtype, second.is_python):
-        number = common_number([first, second])
-        for found in lists:
-            error = again(found, number)
-        raise error
-    return True
-
-
-def common_number(forms: Iterable[HandedOn]) -> Number | None:
-    """What serves for all these numbers; None where what the program computes with them could be seen to differ."""
-    found: HandedOn | None = None
-    exact = True
-    for form in forms:
-        kind = form.opened()
-        if not isinstance(kind, Number):
-            return None
-        exact = exact and kind.dtype in EXACT and (not isinstance(form, Unchanged) or is_exact(form.value))
-        found = kind if found is None else joined(found, kind)
-    if not isinstance(found, Number):
-        return None
-    of_truths = any(dtype.kind == "b" for dtype, _ in found.types)  # beside numbers: which it is may be asked
-    return None if found.types and (of_truths or not exact) else Number(found.dtype, found.is_python, types=found.types)
-
-
-def is_exact(value: Any) -> bool:
-    """Whether a number is the same as a float."""
-    return type(value) is not int or abs(value) < 2**53
-
-
-# From items to memory.
 
 
 def lay_down(recorder: Recorder) -> None:
@@ -199,6 +57,9 @@ def lay_down_list(recorder: Recorder, target: TracedList) -> None:
     if reference is not None:
         put_references(recorder, target, reference)
         return
+    if target.site in recorder.scopes.decisions.replaced and (form := form_of_arrays(recorder, target)) is not None:
+        put_arrays(recorder, target, form)
+        return
     if fits_in_rows(recorder, target):
         put_in_rows(recorder, target)
         return
@@ -213,9 +74,11 @@ def lay_down_list(recorder: Recorder, target: TracedList) -> None:
     recorder.records.within[target.site] = {row.site for row, where in rows if where}
     memory = recorder.call(np.array, (target.traced(),), {"dtype": number.dtype})
     memory.storage.line = target.line
+    given = [weakref.ref(row) for row, where in rows if where]
     for row, where in rows:
         part = memory[where] if where else memory
-        row.parts, row.is_written = [Segment(Written(number, part), part.shape[0])], True
+        column = Written(number, part, given=given, site=target.site)
+        row.parts, row.is_written = [Segment(column, part.shape[0])], True
 
 
 def common_reference(target: TracedList) -> RecordKind | None:
@@ -279,15 +142,47 @@ def put_in_rows(recorder: Recorder, target: TracedList) -> None:
     target.parts = [Segment(column, len(target.parts))]
 
 
+def form_of_arrays(recorder: Recorder, target: TracedList) -> Array | None:
+    """That of the items, which are arrays of one shape."""
+    parts = target.parts
+    if not all(isinstance(row_count([part]), int) for part in parts):
+        return None
+    forms = [part.column if type(part) is Segment else element_form(recorder, part, -1) for part in parts]
+    found = stored(merged(forms)) if forms else None
+    return Array(found.dtype, found.shape) if isinstance(found, Array) else None
+
+
+def put_arrays(recorder: Recorder, target: TracedList, form: Array) -> None:
+    """Arrays to which a loop writes, or in whose place it puts others."""
+    in_place = target.site in recorder.scopes.decisions.in_place
+    if in_place and not has_own_arrays(target):
+        raise target.refuse()
+    for part in target.parts:
+        if type(part) is not Segment:
+            lend_to_list(target, part)
+    memory = recorder.call(np.array, (target.traced(),), {"dtype": form.dtype})
+    memory.storage.line = target.line
+    column = WrittenArrays(form, memory, in_place=in_place)
+    own = set() if target.is_plain else set(target.storages())  # of which no row is anywhere else
+    part = None
+    target.parts, target.is_written = [Segment(column, memory.shape[0])], True
+    if in_place and any(storage.listed is target for storage in LIVE.storages if storage not in own):
+        raise target.refuse()
+
+
+def has_own_arrays(target: TracedList) -> bool:
+    """Whether its arrays lie apart in memory, each in one of its own."""
+    if target.is_shared:
+        return False
+    if not target.is_plain:
+        return len(target.parts) == 1 and isinstance(target.parts[0].column, Array) and target.is_of_own
+    storages = {id(part.storage) for part in target.parts}
+    return len(storages) == len(target.parts) and all(map(is_whole, target.parts))
+
+
 def follow_rows(recorder: Recorder, target: TracedList) -> None:
     """Its rows have to be such lists too: the trace starts again, unless that was tried."""
-    decisions, displays = recorder.scopes.decisions, recorder.displays
-    sites = {displays[id(part)][1] for part in target.parts if type(part) is list and id(part) in displays}
-    sites -= decisions.written.keys() | decisions.plain
-    if sites:
-        decisions.written |= dict.fromkeys(sites)
-        decisions.growing |= sites
-        raise recorder.scopes.restart()
+    follow_displays(recorder, target.parts)
 
 
 def shape_of_list(obj: Any, where: tuple[int, ...], rows: list[Row]) -> tuple[int, ...] | None:
@@ -308,24 +203,17 @@ def shape_of_list(obj: Any, where: tuple[int, ...], rows: list[Row]) -> tuple[in
             return None
         if where and (obj.is_element or any(isinstance(part.column, Written) for part in segments)):
             return None  # lists that were copied to rows, or whose memory may be that of others
-        if not all(isinstance(part.column, Number | Written) for part in segments):
+        columns = [innermost_form(part.column) for part in segments]
+        if not all(isinstance(column, Number | Written) for column, _ in columns):
             return None
-        shape, *others = [part.column.memory.shape[1:] for part in segments]
+        if obj.is_shared and any(lengths for _, lengths in columns):
+            return None
+        shapes: list[tuple[int, ...] | None] = [(*lengths, *column.memory.shape[1:]) for column, lengths in columns]
+        shape, *others = shapes
         length = obj.extent()
     if shape is None or not isinstance(length, int) or any(other != shape for other in others):
         return None
     return (length, *shape)
-
-
-def numbers_in_rows(rows: list[Row]) -> Iterable[HandedOn]:
-    """The forms of the numbers in lists."""
-    for row, _ in rows:
-        for part in row.parts:
-            if type(part) is Segment:
-                form = part.column.number if isinstance(part.column, Written) else part.column
-                yield Number(form.dtype, form.is_python, types=form.types)
-            elif is_number(part):
-                yield Unchanged(part)
 
 
 def refuse_identity(recorder: Recorder) -> None:

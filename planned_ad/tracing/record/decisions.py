@@ -90,6 +90,8 @@ class Decisions:
     other_first: set[Site] = field(default_factory=set)  # tests whose other side is recorded first
     stepped: set[Site] = field(default_factory=set)  # `any` and `all` of items that change something
     growing: set[Site] = field(default_factory=set)  # lists that loops fill, by the instruction that makes them
+    replaced: set[Site] = field(default_factory=set)  # lists of arrays in whose place loops put others
+    in_place: set[Site] = field(default_factory=set)  # and those to whose arrays loops write
     written: dict[Site, Any] = field(default_factory=dict)  # lists that loops write to, with the form of their numbers
     filled_first: dict[Site, bool] = field(default_factory=dict)  # of these, whether a loop fills them before that
     filled: set[Site] = field(default_factory=set)  # lists of numbers that are replaced by something else, one by one

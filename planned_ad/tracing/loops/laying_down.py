@@ -1,0 +1,48 @@
+"""What to raise where a list has to lie in memory, as an array does: the trace starts again; see `written_lists`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .references import refer_items
+
+if TYPE_CHECKING:
+    from .list_in_trace import ListInTrace
+
+
+def to_lay_down(items: Any) -> BaseException:
+    """For a list that is read at an index that a loop or data say, or to which a loop writes."""
+    decisions = items.recorder.scopes.decisions
+    if decisions.filled_first.get(items.site):  # it seemed so
+        decisions.filled_first[items.site] = False
+        return items.recorder.scopes.restart()  # type: ignore[no-any-return]
+    if items.site in decisions.written or items.site in decisions.filled:
+        return refer_items(items)
+    decisions.written[items.site] = None
+    return items.recorder.scopes.restart()  # type: ignore[no-any-return]
+
+
+def to_lay_down_if_better(items: Any) -> BaseException:
+    """As `to_lay_down`; as rows of records where that is better."""
+    return to_lay_down(items) if items.recorder.is_better_in_memory(items) else refer_items(items)
+
+
+def to_replace(items: Any, value: Any) -> BaseException:
+    """As `to_lay_down`, where something takes the place of an item: perhaps an array, that of another one."""
+    decisions = items.recorder.scopes.decisions
+    if items.site in decisions.replaced or items.kind is not list or not items.recorder.is_array(value):
+        return to_lay_down(items)
+    decisions.written.setdefault(items.site)
+    decisions.replaced.add(items.site)
+    return items.recorder.scopes.restart()  # type: ignore[no-any-return]
+
+
+def to_write_in_place(items: ListInTrace) -> BaseException:
+    """Where an array is written to that is an item: they are all rows of memory, unless that was tried."""
+    decisions = items.recorder.scopes.decisions
+    if items.site in decisions.in_place or items.site in decisions.plain or items.kind is not list:
+        return items.refuse()
+    decisions.written.setdefault(items.site)
+    decisions.replaced.add(items.site)
+    decisions.in_place.add(items.site)
+    return items.recorder.scopes.restart()
