@@ -28,15 +28,19 @@ from .exit_syntax import EXITS, Exits
 from .instructions import instructions_of, reads_item_at, reads_items
 
 COLLECTED, DISPLAY, QUEUE = "__planned_ad_collected__", "__planned_ad_display__", "__planned_ad_queue__"
-RECORD = "__planned_ad_record__"
+RECORD, TABLE = "__planned_ad_record__", "__planned_ad_table__"
 ITSELF, IS_NONE, SORT = "__planned_ad_itself__", "__planned_ad_is_none__", "__planned_ad_sort__"
 INDEX, EACH = "__planned_ad_index__", "__planned_ad_each__"
 ITEM, ROW = "__planned_ad_item__", "__planned_ad_row__"
 KINDS = ("list", "tuple")
+DISPLAYED = {"list": DISPLAY, "dict": TABLE}
 FILLING = ("append", "setdefault")
 PLAIN = (ast.Name, ast.Constant, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.expr_context)
+STORES = [operation for name, operation in dis.opmap.items() if name.startswith("STORE_")]
 TESTS = frozenset(name for name in dis.opname if "JUMP_IF" in name)
-BUILD_LIST, IS_OP, LOAD_CONST = (dis.opmap[name] for name in ("BUILD_LIST", "IS_OP", "LOAD_CONST"))
+BUILD_LIST, MAP_ADD, DICT_MERGE, IS_OP, LOAD_CONST = (
+    dis.opmap[name] for name in ("BUILD_LIST", "MAP_ADD", "DICT_MERGE", "IS_OP", "LOAD_CONST")
+)
 BUILD_MAPS = [dis.opmap[name] for name in ("BUILD_MAP", "BUILD_CONST_KEY_MAP") if name in dis.opmap]
 SCOPED = frozenset({"super", "__class__", "locals", "vars", "dir", "eval", "exec"})  # see where they are written
 FUTURE = functools.reduce(
@@ -57,6 +61,11 @@ def display(items: list) -> list:
 def record(items: Any) -> Any:
     """What another list or dict display stands for; the tracer has its own."""
     return items
+
+
+def dict_made(items: Any) -> Any:
+    """What an assigned dict stands for, or one of such pairs of keys and values; the tracer has its own."""
+    return items if type(items) is dict else dict(items)
 
 
 def queue(kind: Any, *args: Any, **options: Any) -> Any:
@@ -107,7 +116,7 @@ def chosen_row(holder: Any, *keys: Any) -> Any:
 
 
 HELPERS = {
-    SORT: sort, COLLECTED: collected, DISPLAY: display, RECORD: record, QUEUE: queue, ITSELF: itself,
+    SORT: sort, COLLECTED: collected, DISPLAY: display, RECORD: record, TABLE: dict_made, QUEUE: queue, ITSELF: itself,
     IS_NONE: is_none, EXITS: exits, ITEM: item_of, ROW: chosen_row, INDEX: index, EACH: tested_items,
 }  # fmt: skip
 
@@ -142,7 +151,7 @@ def _is_concerned(code: types.CodeType) -> bool:
     if (
         BUILD_LIST in operations
         or _makes_dicts(code)
-        or not {*KINDS, "sort", "deque", "index"}.isdisjoint(code.co_names)
+        or not {*KINDS, "sort", "deque", "index", "dict"}.isdisjoint(code.co_names)
     ):
         return True
     if IS_OP in operations and any(b == IS_OP and a != LOAD_CONST for a, b in itertools.pairwise(operations)):
@@ -151,9 +160,13 @@ def _is_concerned(code: types.CodeType) -> bool:
 
 
 def _makes_dicts(code: types.CodeType) -> bool:
-    """Whether there are dict displays with something in them."""
-    pairs = zip(code.co_code[::2], code.co_code[1::2])
-    return any(operation in BUILD_MAPS and count for operation, count in pairs)
+    """Whether there are dict displays with something in them, or that are assigned, or dict comprehensions."""
+    operations = code.co_code[::2]
+    if MAP_ADD in operations:
+        return True
+    pairs = itertools.pairwise(zip(operations, code.co_code[1::2]))
+    others = DICT_MERGE not in operations  # no call with `**`, which makes one too
+    return any(one in BUILD_MAPS and (count or others or then in STORES) for (one, count), (then, _) in pairs)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -275,7 +288,7 @@ class _Written(ast.NodeTransformer):
 
     def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
         self.generic_visit(node)
-        if any(g.is_async for g in node.generators) or any(_sees_its_scope(part) for part in ast.walk(node)):
+        if not _stands_alone(node):
             return node
         node.elt = _displayed(node.elt)
         return _call(COLLECTED, node, _of_each(ast.GeneratorExp(node.elt, node.generators)))
@@ -349,6 +362,12 @@ class _Written(ast.NodeTransformer):
         return node
 
 
+def _stands_alone(node: ast.ListComp | ast.DictComp) -> bool:
+    """Whether a generator expression has the same items."""
+    is_async = any(g.is_async for g in node.generators)
+    return not is_async and not any(_sees_its_scope(part) for part in ast.walk(node))
+
+
 def _of_each(node: ast.GeneratorExp) -> ast.GeneratorExp:
     """Where it has a condition, the sides of which are over with each item."""
     for generator in node.generators:
@@ -394,9 +413,12 @@ def _displayed(value: ast.expr) -> ast.expr:
     if isinstance(value, ast.Tuple):
         value.elts = [_displayed(part) for part in value.elts]
     elif isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
-        is_empty = value.func.id == "list" and not value.args and not value.keywords
-        return _call(DISPLAY, value, value) if is_empty else value
-    return value
+        is_empty = value.func.id in DISPLAYED and not value.args and not value.keywords
+        return _call(DISPLAYED[value.func.id], value, value) if is_empty else value
+    if isinstance(value, ast.DictComp) and _stands_alone(value):
+        pair = ast.copy_location(ast.Tuple([value.key, value.value], ast.Load()), value)
+        return _call(TABLE, value, _of_each(ast.GeneratorExp(pair, value.generators)))
+    return _call(TABLE, value, value) if isinstance(value, ast.Dict) else value
 
 
 def _empty_displayed(value: ast.expr) -> ast.expr:

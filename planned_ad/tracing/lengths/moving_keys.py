@@ -10,6 +10,7 @@ from typing import Any
 from ...regions.affine import Affine, Extent, exact, ragged
 from ...regions.regions import View
 from ..record.recorder import Recorder
+from ..record.scopes import Scope
 from ..values.loop_index import PEEL_MOST, LoopIndex, expression_of, plain_or_traced
 from .keys import WHOLE, expanded, takes_all
 
@@ -39,6 +40,8 @@ def place(array: Any, key: Any) -> View | None:
     layout = array.layout
     if len(parts) != len(layout.shape) or any(expression_of(part) is None for part in parts):
         return None
+    if any(wraps_around(array.recorder, extent, part) for extent, part in zip(layout.shape, parts)):
+        return None
     offset = layout.offset
     for axis, (part, extent, stride) in enumerate(zip(parts, layout.shape, layout.strides)):
         offset = offset + position(array.recorder, extent, axis, part) * stride
@@ -60,12 +63,39 @@ def position(recorder: Recorder, extent: int, axis: int, part: Any) -> Extent:
     raise _other_ends(recorder, expression, total - 1)
 
 
+def is_expression(part: Any) -> bool:
+    return expression_of(part) is not None and type(part) is not bool
+
+
+def wraps_around(recorder: Recorder, extent: int, part: Any) -> bool:
+    """Whether an index counts from the end of its axis in some iterations, and not just in a few at an end of a loop.
+
+    Such an index is computed when the loop runs: `y[i - j]` of two loops.
+    """
+    expression, total = expression_of(part), exact(extent)
+    if not isinstance(expression, Affine) or not isinstance(total, int):
+        return False
+    low, high = recorder.scopes.bounds(expression)
+    return -total <= low < 0 <= high < total and _ends_apart(recorder, expression, total - 1) is None
+
+
 def _other_ends(recorder: Recorder, expression: Extent, most: Extent) -> BaseException:
     """What to raise where `expression` leaves the range from 0 to `most` in some iterations.
 
     Where those are a few at either end of one loop, they are recorded by themselves; else the loop is unrolled.
     """
     recorder.mark()
+    scopes = recorder.scopes
+    apart = _ends_apart(recorder, expression, most)
+    if apart is not None:
+        scope, ends = apart
+        return scopes.peel(scope, **ends)
+    around = scopes.loops_in(expression) or scopes.loops_in(most) or scopes.open
+    return scopes.unroll(around, "indexes outside of an array, or from both ends", recorder.builder.line)
+
+
+def _ends_apart(recorder: Recorder, expression: Extent, most: Extent) -> tuple[Scope, dict[str, int]] | None:
+    """The loop of which a few iterations at an end, recorded by themselves, leave indices that go one way round."""
     scopes = recorder.scopes
     if isinstance(expression, Affine) and isinstance(most, int) and len(expression.terms) == 1:
         ((index, step),) = expression.terms
@@ -74,11 +104,10 @@ def _other_ends(recorder: Recorder, expression: Extent, most: Extent) -> BaseExc
             first, last = (expression.constant + step * int(end) for end in scope.range)  # type: ignore[arg-type]
             for k in range(1, PEEL_MOST + 1):
                 if _one_way_round(first + k * step, last, most):
-                    return scopes.peel(scope, first=k)
+                    return scope, {"first": k}
                 if scope.has_last and _one_way_round(first, last - k * step, most):
-                    return scopes.peel(scope, last=k)
-    around = scopes.loops_in(expression) or scopes.loops_in(most) or scopes.open
-    return scopes.unroll(around, "indexes outside of an array, or from both ends", recorder.builder.line)
+                    return scope, {"last": k}
+    return None
 
 
 def _one_way_round(first: int, last: int, most: int) -> bool:
@@ -182,7 +211,7 @@ def split(array: Any, key: Any) -> tuple[View, tuple[Any, ...] | None]:
             shape.append(found.length)
             strides.append(found.step * stride)
             rest.append(WHOLE)
-        elif expression_of(part) is not None and type(part) is not bool and not in_front:
+        elif is_expression(part) and not in_front and not wraps_around(recorder, extent, part):
             offset = offset + position(recorder, extent, axis, part) * stride
         else:
             shape.append(extent)

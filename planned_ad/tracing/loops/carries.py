@@ -23,6 +23,7 @@ from ..values.number_types import ALWAYS_ONE, Types, can_be_one, types_in
 from ..values.scalar_tracer import ScalarTracer
 from .columns import element_form, stored
 from .counts import Count, Growing, growing_from
+from .dict_tables import DictTable, follow_both
 from .form import HandedOn, NotCarried, Stores
 from .forms import Items, Moving, Nothing, Rows, Unchanged, innermost_form, joined, moved
 from .handed import Handed
@@ -44,6 +45,7 @@ from .held import (
 )
 from .lengths_of_data import NextRunTime, is_along_first_axis
 from .letters import CODE, Letters, all_texts, may_be_text
+from .list_in_trace import is_traced_list
 from .moving_lengths import NextLength, NextListLength
 from .none_or_value import PARTS, NoneOrValue
 from .object_copies import is_of_numbers, may_be_copied, sites_of_lists
@@ -203,6 +205,8 @@ class Joiner:
             return Unchanged(old)
         if TracedList in (type(old), type(new)) and not written_alike(recorder, old, new):
             return self.join_lists(name, old, new)
+        if DictTable in (type(old), type(new)):
+            follow_both(recorder, old, new)
         if NoneOrValue in (type(old), type(new)):
             return self.join_optional(name, old, new)
         if may_be_text(old) and may_be_text(new) and recorder.scopes.decisions.letters is not False:
@@ -435,7 +439,7 @@ def begun_with(recorder: Recorder, carries: dict, places: dict, index: int) -> d
 
 
 def is_exchanged(value: Any) -> bool:
-    return issubclass(type(value), TracedArray) or (type(value) is TracedList and value.is_written)
+    return issubclass(type(value), TracedArray) or (is_traced_list(value) and value.is_written)
 
 
 def period_of_exchange(failed: dict[Any, tuple[Any, Any, Any]]) -> int:

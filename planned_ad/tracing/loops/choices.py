@@ -16,6 +16,7 @@ from ..record.aliases import Copy
 from ..record.blocks import Block
 from ..record.lost_variables import BEHIND
 from ..values.array_tracer import ArrayTracer
+from .dict_tables import DictTable
 from .form import HandedOn
 from .forms import Items, Nothing, Unchanged, joined
 from .held import has_places, is_alone, memory_of, taken_apart
@@ -122,7 +123,7 @@ def arrays_in(value: Any) -> Iterator[ArrayTracer]:
         yield value
     elif kind_of_parts(value) is ComplexArray:
         yield value.pairs
-    elif type(value) is TracedList and value.is_written:
+    elif type(value) in (TracedList, DictTable) and value.is_written:
         yield value.memory
     elif type(value) is NoneOrValue and value.is_array:
         yield value.held

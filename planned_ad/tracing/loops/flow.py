@@ -15,6 +15,7 @@ from ..record.recorder import Recorder
 from ..values.identity import refuse_truths
 from ..values.number_types import Types, pass_types_on, told_apart
 from . import suspended_sides
+from .dict_tables import follow_dicts
 from .filled_lists import assigned_last, could_be_filled, fill_item, is_unset
 from .generators import is_asked_for_more
 from .index_tests import decided_by_indices
@@ -46,6 +47,7 @@ class LoopFlow:
 
     def __init__(self, recorder: Recorder):
         self.recorder, recorder.records = recorder, KnownRecords()
+        self.dicts: dict[int, tuple[dict, Site]] = {}  # that were made, and where, by identity
         self.on_integers = WhilesOnIntegers(recorder)
         self.sites, self.notice = self.on_integers.sites, self.on_integers.notice
         self.compared, self.undecided = self.on_integers.compared, self.on_integers.undecided
@@ -104,6 +106,9 @@ class LoopFlow:
         loop, consumer = self.sides_around()[0], self.recorder.consumers.get(frame)
         if loop is not None and loop is begun[0] and consumer is not None and not consumer.may_end:
             self.recorder.watch.aside(lambda: suspended_sides.item_is_over(loop, frame, begun[1]))
+
+    def follow_dicts(self, frame: types.FrameType) -> None:
+        follow_dicts(self.recorder, frame)
 
     def follow_queues(self, grown: list[Any]) -> None:
         follow_queues(self.recorder, grown)

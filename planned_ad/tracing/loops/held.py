@@ -93,7 +93,7 @@ def taken_apart(value: Any) -> Parts | None:
     """Kind, keys and items of a tuple, list, dict or object, of a complex number or array, and of a list in memory."""
     kind = type(value)
     if getattr(kind, "is_traced_list", False) and value.is_written:
-        return value.parts[0].column.kind(value), ("memory",), [value.memory]
+        return value.in_memory()  # type: ignore[no-any-return]
     if kind is tuple or kind is list or (isinstance(value, tuple) and hasattr(value, "_fields")):
         return kind, tuple(range(len(value))), list(value)
     if kind is dict:

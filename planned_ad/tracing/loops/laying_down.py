@@ -44,5 +44,14 @@ def to_write_in_place(items: ListInTrace) -> BaseException:
         return items.refuse()
     decisions.written.setdefault(items.site)
     decisions.replaced.add(items.site)
-    decisions.in_place.add(items.site)
+    decisions.in_place[items.site] = True
+    return items.recorder.scopes.restart()
+
+
+def to_replace_rows(items: ListInTrace) -> BaseException:
+    """Where another array takes the place of one to which a loop writes: what is asked for is a copy, put back then."""
+    decisions = items.recorder.scopes.decisions
+    if decisions.in_place.get(items.site) is not True:
+        return items.refuse()
+    decisions.in_place[items.site] = False
     return items.recorder.scopes.restart()

@@ -199,7 +199,7 @@ class Growth:
         """Whether a variable holds an array of a list to whose arrays loops write."""
         owner = value.storage.root.listed if issubclass(type(value), TracedArray) else None
         in_place = self.loop.recorder.scopes.decisions.in_place
-        return any(owner is grown.target and owner.site in in_place for grown in self.lists.values())
+        return any(owner is grown.target and in_place.get(owner.site) for grown in self.lists.values())
 
     def _has_room(self, grown: Grown, each: int) -> bool:
         """Whether its rows are as many as are put there: a `while` learns how often it runs."""

@@ -41,6 +41,7 @@ class ListInTrace(Traced):
     is_traced_list = True
     is_shared = False  # some of its items, which are no numbers, may be elsewhere too
     is_of_own = False  # its items are arrays that the iterations of a loop have made, each of its own
+    place: Any = None  # of one that is in a list in memory, there
     is_written = False  # whether it lies in memory, to which loops write; see `written_lists`
 
     def __init__(self, recorder: Recorder, site: Site, kind: type = list):
@@ -63,9 +64,13 @@ class ListInTrace(Traced):
         scopes.decisions.plain.add(self.site)
         return scopes.restart()
 
-    def refuse_write(self) -> BaseException:
-        """What to raise where an array is written to that is in it."""
-        return self.refuse()
+    def before_write(self, storage: Storage) -> None:
+        """An array is about to be written to that is in it, or a copy of one that is."""
+        raise self.refuse()
+
+    def in_memory(self) -> tuple[Any, tuple[str, ...], list[Any]]:
+        """Where it `is_written`: its kind, and the arrays in which it lies, with their names."""
+        raise NotImplementedError
 
     def held(self) -> Iterator[tuple[str | None, Any]]:
         """What it is made of, as far as loops and branches change it by name; and without one, what it leads to."""

@@ -19,7 +19,7 @@ from ...python.statements import may_ask_identity
 from ..lengths.elements import Position
 from ..lengths.sources import Memory
 from ..record.promotion import INT
-from ..record.storage import ASSIGNMENT
+from ..record.storage import ASSIGNMENT, Storage
 from ..values.array_tracer import ArrayTracer
 from ..values.loop_index import LoopIndex, expression_of, plain_or_traced
 from ..values.scalar_tracer import ScalarTracer
@@ -154,9 +154,9 @@ class Records:
         scopes.decisions.forget_ways()
         return scopes.restart()
 
-    def refuse_write(self) -> BaseException:
-        """What to raise where an array is written to that is in a record."""
-        return self.refuse()
+    def before_write(self, storage: Storage) -> None:
+        """An array is about to be written to that is in a record."""
+        raise self.refuse()
 
     def at(self, row: Any, reference: RecordKind) -> RecordInRow:
         """The record in a row."""

@@ -62,7 +62,6 @@ class TracedList(ListInTrace):
         self.pending_at: Extent | None = None  # which item that is, of a list made with its length
         self.backwards = False  # whether such a list is filled from its end
         self.is_element = False  # made when it was asked for: what is done to it is seen nowhere else
-        self.place: Any = None  # of one that is in a list in memory, there
         if site in recorder.scopes.decisions.written:
             recorder.written_lists.append(weakref.ref(self))
 
@@ -98,13 +97,16 @@ class TracedList(ListInTrace):
         """The array in which a list lies to which loops write."""
         return self.parts[0].column.memory
 
+    def in_memory(self) -> tuple[Any, tuple[str, ...], list[Any]]:
+        return self.parts[0].column.kind(self), ("memory",), [self.memory]
+
     def given(self) -> list[Any]:
         """Its parts, for another list, as they are now."""
         self.settle()
-        if not self.is_written:
-            self.is_shared = True
-            return list(self.parts)
-        return [Segment(self.parts[0].column.part(self, slice(None)), self.parts[0].length)]
+        if self.is_written:
+            return [Segment(self.parts[0].column.part(self, slice(None)), self.parts[0].length)]
+        self.is_shared = True
+        return list(self.parts)
 
     def uneven(self) -> BaseException:
         """What to raise where it does not grow evenly: its length is data, from now on."""
@@ -117,8 +119,9 @@ class TracedList(ListInTrace):
         """Of what a list has not whose length the loops around move, one has something whose length is data."""
         return super().refuse() if isinstance(self.extent(), int) else self.uneven()
 
-    def refuse_write(self) -> BaseException:
-        return to_write_in_place(self)
+    def before_write(self, storage: Storage) -> None:
+        if not (self.is_written and self.parts[0].column.is_put_back(self, storage)):
+            raise to_write_in_place(self)
 
     # Growing.
 

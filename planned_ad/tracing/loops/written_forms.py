@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..record.storage import Storage
+from ..record.storage import LIVE, Storage
 from ..values.array_tracer import ArrayTracer
 from ..values.loop_index import expression_of, plain_or_traced
 from ..values.scalar_tracer import ScalarTracer
 from .form import HandedOn
 from .forms import Unchanged, innermost_form, joined
 from .held import Whole, is_number
-from .object_copies import lend_to_list
+from .laying_down import to_replace_rows
+from .object_copies import is_whole, lend_to_list
 from .references import RecordInRow, RecordKind, refer_beside, refer_items, unite
 from .stored_forms import Array, Number
 from .traced_list import Segment, TracedList
@@ -37,10 +38,11 @@ class WrittenKind(Whole):
     is_python: bool
     like: TracedList = field(compare=False)
     shape: tuple[int, ...] = ()  # of arrays
+    in_place: bool = False
 
     def made(self, arrays: list[Any]) -> TracedList:
         [memory] = arrays
-        return self.like.row(Segment(replace(self.like.parts[0].column, memory=memory), memory.shape[0]))
+        return self.like.row(Segment(self.like.parts[0].column.handed_on(memory), memory.shape[0]))
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,15 @@ class Doubled:
     owner: TracedList
     place: Any
     other: TracedList
+    scope: Any
+
+
+@dataclass(frozen=True)
+class CopyOfRow:
+    """A copy of an array in a list, made in the block `scope`."""
+
+    storage: weakref.ref[Storage]
+    place: Any
     scope: Any
 
 
@@ -78,6 +89,10 @@ class Written(HandedOn):
 
     def kind(self, owner: TracedList) -> WrittenKind:
         return WrittenKind(self.number.dtype, self.number.is_python, owner)
+
+    def handed_on(self, memory: ArrayTracer) -> Written:
+        """The same of another memory."""
+        return replace(self, memory=memory)
 
     def stored(self) -> HandedOn | None:
         return None  # a copy would not see what is written later
@@ -206,6 +221,9 @@ class Written(HandedOn):
             raise owner.refuse()
         return owner.recorder.array(self.memory.read())
 
+    def is_put_back(self, owner: TracedList, storage: Storage) -> bool:
+        return False
+
     def storages(self) -> Iterator[Storage]:
         yield self.memory.storage
 
@@ -214,24 +232,66 @@ class Written(HandedOn):
 
 @dataclass(eq=False)
 class WrittenArrays(Written):
-    """The elements of a list in memory that are arrays. Those in whose place others are put are copies to the program.
+    """Elements that are arrays, of a list or dict. Those in whose place others are put are copies to the program.
 
-    Those that loops write to, `in_place`, are rows of the memory. No others take their place, and nobody but the list
-    has had them.
+    Such a copy may be written to where it is put back then: `rows[i] += v`. Those that loops write to otherwise,
+    `in_place`, are rows of the memory. No others take their place, and nobody but the list has had them.
     """
 
     number: Array  # type: ignore[assignment]
     in_place: bool = False
+    copies: list[CopyOfRow] = field(default_factory=list)
+    lent: list[tuple[weakref.ref[Storage], tuple[int, int]]] = field(default_factory=list)  # what was put there, where
+    changed: CopyOfRow | None = None  # which is to be put back
+    is_alone: bool = True  # whether none of the arrays is there twice, or in another list
 
     def kind(self, owner: TracedList) -> WrittenKind:
-        return WrittenKind(self.number.dtype, False, owner, self.number.shape)
+        return WrittenKind(self.number.dtype, False, owner, self.number.shape, self.in_place)
+
+    def handed_on(self, memory: ArrayTracer) -> Written:
+        return replace(self, memory=memory, copies=[], lent=[], changed=None, is_alone=False)
 
     def item(self, owner: TracedList | None, row: Any) -> Any:
+        assert owner is not None
         found = self.memory[(row, ...)]
-        if not self.in_place:
-            found = found.copy()
-            found.storage.listed = owner
+        if self.in_place:
+            return found
+        self.refuse_doubled(owner)
+        found = found.copy()
+        found.storage.listed = owner
+        self.copies[:] = [known for known in self.copies if known.storage() is not None]
+        self.copies.append(CopyOfRow(weakref.ref(found.storage), row, owner.recorder.scopes.innermost))
         return found
+
+    def refuse_doubled(self, owner: TracedList) -> None:
+        if self.changed is not None:  # a copy that has not been put back
+            raise owner.refuse()
+
+    def is_put_back(self, owner: TracedList, storage: Storage) -> bool:
+        """Whether a copy may be written to, since it will be put back: of an array that nothing else has."""
+        if self.changed is not None:
+            return self.changed.storage() is storage
+        known = next((known for known in self.copies if known.storage() is storage), None)
+        if not self.is_alone or owner.is_shared:
+            return False
+        if known is None or known.scope is not owner.recorder.scopes.innermost:
+            return False
+        others = [other for other in LIVE.storages if other.listed is owner and other is not storage]
+        if not all(self.lies_elsewhere(other, known.place) for other in others):
+            return False
+        self.changed = known
+        return True
+
+    def lies_elsewhere(self, storage: Storage, place: Any) -> bool:
+        """Whether an array that the program still has was put in other places than this one."""
+        own, places = self.places(place), [places for known, places in self.lent if known() is storage]
+        return bool(places) and all(own[0] > last or own[1] < first for first, last in places)
+
+    def places(self, place: Any) -> tuple[int, int]:
+        """The first and the last place that an index may mean, in all iterations."""
+        expression = expression_of(place)
+        low, high = (-1, -1) if expression is None else self.memory.recorder.scopes.bounds(expression)
+        return (low, high) if low >= 0 else (0, self.memory.shape[0])
 
     def write(self, owner: TracedList, row: Any, value: Any) -> None:
         recorder = owner.recorder
@@ -240,15 +300,28 @@ class WrittenArrays(Written):
         if self.in_place:
             own = self.memory[(row, ...)]
             if not value.storage.is_same(own.storage) or value.layout != own.layout:
-                raise owner.refuse()
+                raise to_replace_rows(owner)
             return
-        lend_to_list(owner, value)
+        if self.changed is not None:
+            known, here = self.changed, recorder.scopes.innermost
+            is_it = value.storage is known.storage() and is_whole(value) and is_same_place(row, known.place)
+            if not is_it or known.scope is not here:
+                raise owner.refuse()
+            self.changed = None
+        else:
+            self.is_alone = self.is_alone and value.storage.root.listed is not owner
+            lend_to_list(owner, value)
+            self.lent[:] = [known for known in self.lent if known[0]() is not None]
+            self.lent.append((weakref.ref(value.storage.root), self.places(row)))
+        self.copies.clear()  # which may be of what was there before
         self.memory[(row, ...)] = value
 
     def part(self, owner: TracedList, rows: slice) -> HandedOn:
+        self.refuse_doubled(owner)
         if self.in_place:  # which would be in both lists
             raise owner.refuse()
-        return replace(self, memory=self.memory[rows].copy())
+        self.is_alone = False
+        return replace(self, memory=self.memory[rows].copy(), copies=[])
 
 
 def again(owner: TracedList, number: Number | None, site: Site | None = None) -> BaseException:

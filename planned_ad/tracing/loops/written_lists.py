@@ -22,7 +22,9 @@ from ..record.traced import TracedArray
 from .columns import element_form, merged, row_count, stored
 from .forms import Rows, innermost_form, put_parts
 from .held import is_number, taken_apart
+from .laying_down import to_replace_rows
 from .list_growth import lists_in
+from .list_in_trace import is_traced_list
 from .object_copies import is_whole, lend_to_list, note_copy
 from .references import RecordKind, site_of_record, unite
 from .stored_forms import Array, Number
@@ -154,20 +156,21 @@ def form_of_arrays(recorder: Recorder, target: TracedList) -> Array | None:
 
 def put_arrays(recorder: Recorder, target: TracedList, form: Array) -> None:
     """Arrays to which a loop writes, or in whose place it puts others."""
-    in_place = target.site in recorder.scopes.decisions.in_place
-    if in_place and not has_own_arrays(target):
-        raise target.refuse()
+    in_place = recorder.scopes.decisions.in_place.get(target.site, False)
+    is_alone = has_own_arrays(target)
+    if in_place and not is_alone:
+        raise to_replace_rows(target)
     for part in target.parts:
         if type(part) is not Segment:
             lend_to_list(target, part)
     memory = recorder.call(np.array, (target.traced(),), {"dtype": form.dtype})
     memory.storage.line = target.line
-    column = WrittenArrays(form, memory, in_place=in_place)
+    column = WrittenArrays(form, memory, in_place=in_place, is_alone=is_alone)
     own = set() if target.is_plain else set(target.storages())  # of which no row is anywhere else
     part = None
     target.parts, target.is_written = [Segment(column, memory.shape[0])], True
     if in_place and any(storage.listed is target for storage in LIVE.storages if storage not in own):
-        raise target.refuse()
+        raise to_replace_rows(target)
 
 
 def has_own_arrays(target: TracedList) -> bool:
@@ -227,6 +230,6 @@ def refuse_identity(recorder: Recorder) -> None:
 
 def storage_of(value: Any) -> Storage | None:
     """The memory of an array, or of a list to which loops write."""
-    if type(value) is TracedList and value.is_written:
+    if is_traced_list(value) and value.is_written:
         value = value.memory
     return value.storage if issubclass(type(value), TracedArray) else None

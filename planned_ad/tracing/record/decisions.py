@@ -91,8 +91,9 @@ class Decisions:
     stepped: set[Site] = field(default_factory=set)  # `any` and `all` of items that change something
     growing: set[Site] = field(default_factory=set)  # lists that loops fill, by the instruction that makes them
     replaced: set[Site] = field(default_factory=set)  # lists of arrays in whose place loops put others
-    in_place: set[Site] = field(default_factory=set)  # and those to whose arrays loops write
+    in_place: dict[Site, bool] = field(default_factory=dict)  # and those to whose arrays loops write: whether as rows
     written: dict[Site, Any] = field(default_factory=dict)  # lists that loops write to, with the form of their numbers
+    tables: dict[Site, Any] = field(default_factory=dict)  # dicts in memory, with the room for their keys
     filled_first: dict[Site, bool] = field(default_factory=dict)  # of these, whether a loop fills them before that
     filled: set[Site] = field(default_factory=set)  # lists of numbers that are replaced by something else, one by one
     lengths: dict[Site, Any] = field(default_factory=dict)  # lists whose length is data, with the rows of their memory

@@ -32,6 +32,10 @@ class Flow(Protocol):
     def sites(self) -> Sized:
         """The `while` statements that are to be noticed when something is recorded."""
 
+    @property
+    def dicts(self) -> dict[int, tuple[dict[Any, Any], Any]]:
+        """Those that were made, and where, by identity."""
+
     def notice(self, frame: types.FrameType) -> None:
         """Something is recorded for code that `frame` runs."""
 
@@ -67,6 +71,9 @@ class Flow(Protocol):
 
     def follow_queues(self, grown: list[Any]) -> None:
         """Have the length of those of `deque` be data; see `loops.list_room`."""
+
+    def follow_dicts(self, frame: types.FrameType) -> None:
+        """A number that is not known is a key: have dicts be tables that may have it; see `loops.dict_tables`."""
 
     def before_run(self) -> None:
         """What is recorded so far is about to run for the example."""

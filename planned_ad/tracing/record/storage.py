@@ -265,7 +265,7 @@ class Storage:
                 f"reads: pass it as an argument, or work on a copy, `{self.captured.split('.')[-1]}.copy()`."
             )
         if self.listed is not None:
-            raise self.listed.refuse_write()
+            self.listed.before_write(self)
         if not geometry.flags.writeable:
             raise ValueError("assignment destination is read-only")
         if self.shared_with:
@@ -278,7 +278,7 @@ class Storage:
     def writable_buffer(self, recorder: Recording) -> Buffer:
         """The buffer that holds this memory from now on; its contents so far are stored into it."""
         if self.listed is not None:
-            raise self.listed.refuse_write()
+            self.listed.before_write(self)
         if self.chosen:
             raise recorder.copies.refused(self, "writes to an array that a branch chose")
         if self.buffer is None:

@@ -17,6 +17,7 @@ from ...python.shadows import ShadowClass
 from ..lengths import functions as _lengths  # noqa: F401 (registers how it handles arrays)
 from ..lengths import masks as _masks  # noqa: F401 (registers keys)
 from ..lengths.ragged import MAKERS
+from ..loops.dict_tables import dict_replacements
 from ..loops.exits import exit_replacements
 from ..loops.heaps import heap_replacements
 from ..loops.list_functions import call_on_lists, has_list, list_replacements
@@ -69,6 +70,7 @@ def replacements(recorder: Recorder) -> MadeLater:
         scalar_types,
         ufuncs_of_functions,
         list_replacements,
+        dict_replacements,
         item_replacements,
         exit_replacements,
         evaluated_replacements,

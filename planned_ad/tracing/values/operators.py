@@ -145,6 +145,8 @@ class Operators(Arithmetic):
     def __hash__(self) -> int:
         if self.ndim:
             raise TypeError(f"unhashable type: '{self.__class__.__name__}'")
+        if self.recorder.scopes.depth and not self.is_known:
+            self.recorder.flow.follow_dicts(sys._getframe(1))
         self.recorder.scopes.see_what_reads(user_frame(sys._getframe(1)))
         return hash(self.number_for("hash()"))
 
