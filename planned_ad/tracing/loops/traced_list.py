@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...regions.affine import Extent, ragged
+from ...regions.affine import Affine, Extent, ragged
 from ..record.aliases import storages_in
 from ..record.lost_variables import Lost
 from ..record.storage import Storage
@@ -307,8 +307,7 @@ class TracedList(ListInTrace):
         if self.site in scopes.decisions.written and not is_done and self.scope is scopes.innermost:
             self.recorder.flow.lay_down(self)
 
-    def lay_down(self) -> BaseException:
-        return to_lay_down(self)
+    lay_down = to_lay_down
 
     def _may_grow(self) -> bool:
         """Whether loops around may turn out to fill it, of which this pass is not the last."""
@@ -321,7 +320,7 @@ class TracedList(ListInTrace):
         Where the list may turn out to grow, some element stands for that one until it has.
         """
         recorder = self.recorder
-        scopes = recorder.scopes
+        scopes, known = recorder.scopes, recorder.scopes.decisions.written
         low, high = scopes.bounds(expression), scopes.bounds(total - 1 - expression)
         if isinstance(expression, int) and isinstance(total, int):
             raise IndexError("list index out of range")
@@ -335,7 +334,8 @@ class TracedList(ListInTrace):
         filling = around[0].scope if is_outside and not self.parts and around else None
         if filling is not None and filling.site is not None and not scopes.decisions.first.get(filling.site):
             raise scopes.peel(filling, first=1)  # which puts something into it
-        if self.is_plain and (recorder.is_better_in_memory(self) or recorder.flow.fits_in_rows(self)):
+        is_of_loops = isinstance(expression, Affine) and len(expression.terms) > 1 and self.site not in known
+        if is_of_loops or (self.is_plain and (recorder.is_better_in_memory(self) or recorder.flow.fits_in_rows(self))):
             raise self.lay_down()
         apart = [k for k, part in enumerate(self.parts) if type(part) is not Segment]
         for scope in reversed(scopes.open):
