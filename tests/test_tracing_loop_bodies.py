@@ -160,8 +160,8 @@ def has_an_iterator(x):
 def uses_a_dict_by_index(x):
     table = {}
     for i in range(len(x)):
-        table[i] = x[i] * 2
-    return table[3]
+        table["at", i] = x[i] * 2
+    return table["at", 3]
 
 
 def is_a_comprehension(x):

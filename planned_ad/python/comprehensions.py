@@ -31,7 +31,7 @@ COLLECTED, DISPLAY, QUEUE = "__planned_ad_collected__", "__planned_ad_display__"
 RECORD, TABLE = "__planned_ad_record__", "__planned_ad_table__"
 ITSELF, IS_NONE, SORT = "__planned_ad_itself__", "__planned_ad_is_none__", "__planned_ad_sort__"
 INDEX, EACH = "__planned_ad_index__", "__planned_ad_each__"
-ITEM, ROW = "__planned_ad_item__", "__planned_ad_row__"
+ITEM, ROW, LENGTH = "__planned_ad_item__", "__planned_ad_row__", "__planned_ad_length__"
 KINDS = ("list", "tuple")
 DISPLAYED = {"list": DISPLAY, "dict": TABLE}
 FILLING = ("append", "setdefault")
@@ -115,9 +115,14 @@ def chosen_row(holder: Any, *keys: Any) -> Any:
     return item_of(holder, *keys)
 
 
+def length_of(function: Any, holder: Any, *keys: Any) -> Any:
+    """What `len(holder[key])` stands for, by the function that `len` is; the tracer has its own."""
+    return function(item_of(holder, *keys))
+
+
 HELPERS = {
     SORT: sort, COLLECTED: collected, DISPLAY: display, RECORD: record, TABLE: dict_made, QUEUE: queue, ITSELF: itself,
-    IS_NONE: is_none, EXITS: exits, ITEM: item_of, ROW: chosen_row, INDEX: index, EACH: tested_items,
+    IS_NONE: is_none, EXITS: exits, ITEM: item_of, ROW: chosen_row, LENGTH: length_of, INDEX: index, EACH: tested_items,
 }  # fmt: skip
 
 
@@ -306,6 +311,8 @@ class _Written(ast.NodeTransformer):
             found.keywords = node.keywords
             return found
         is_plain = len(node.args) == 1 and not node.keywords and not isinstance(node.args[0], ast.Starred)
+        if is_plain and getattr(node.func, "id", "") == "len" and _is_item(node.args[0]):
+            return _call(LENGTH, node, node.func, *node.args[0].args)  # type: ignore[attr-defined]
         if is_plain and isinstance(node.func, ast.Attribute) and node.func.attr == "index":
             return _call(INDEX, node, node.func.value, node.args[0])
         if "deque" in (getattr(node.func, "id", ""), getattr(node.func, "attr", "")):

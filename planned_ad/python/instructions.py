@@ -62,6 +62,13 @@ def reads_item_at(code: types.CodeType, place: int) -> bool:
     return operation == READS_ITEMS and (SUBSCRIPT is None or operand == SUBSCRIPT)
 
 
+def is_run_over(code: types.CodeType, place: int) -> bool:
+    """Whether the instruction behind this offset asks for an iterator of what is there then, and of nothing else."""
+    following = code.co_code[place + 2 :: 2]
+    operation = next((found for found in following if dis.opname[found] not in DO_NOTHING), 0)
+    return dis.opname[operation] == "GET_ITER"
+
+
 def reads_items(code: types.CodeType) -> bool:
     """Whether one of its instructions reads something by an index or key."""
     if READS_ITEMS not in code.co_code[::2]:

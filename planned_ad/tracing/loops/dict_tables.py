@@ -31,6 +31,7 @@ from .consumers import Consumer
 from .forms import Unchanged
 from .held import Whole, is_number
 from .list_in_trace import ListInTrace
+from .object_copies import refuse_truths_in
 from .stored_forms import Array, Number
 from .written_forms import Written, WrittenArrays, common_number
 
@@ -131,6 +132,8 @@ class DictTable(ListInTrace):
     def __init__(self, recorder: Recorder, site: Site, items: dict[Any, Any] | None):
         super().__init__(recorder, site, dict)
         self.room: TableRoom = recorder.scopes.decisions.tables[site]
+        if self.room.form is not None:
+            refuse_truths_in(self, self.room.form)
         if items is None:
             return
         places, form = math.prod(self.room.shape), self.room.form

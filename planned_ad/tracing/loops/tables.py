@@ -8,34 +8,40 @@ the program reads by an integer or a text of which it is known between which one
 from __future__ import annotations
 
 import collections
+import collections.abc
 import functools
 import itertools
 import operator
-from collections.abc import Sequence
+import sys
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ...python.comprehensions import chosen_row, item_of
+from ...python.comprehensions import chosen_row, item_of, length_of
+from ...python.instructions import is_run_over
 from ...python.source import current_line
 from ...tape.guards import RAISES
+from ..lengths.elements import RunTime
 from ..record.recorder import Recorder
 from ..record.storage import Storage
 from ..values.array_tracer import ArrayTracer
 from ..values.identity import is_asked
-from ..values.loop_index import LoopIndex
+from ..values.loop_index import LoopIndex, plain_or_traced
 from ..values.number_types import ALWAYS_ONE
 from ..values.python_errors import is_caught
 from ..values.scalar_tracer import ScalarTracer
 from .form import HandedOn
 from .forms import Items, Unchanged
+from .iteration import Sequence
 from .letters import CODE, Letter, has_letters, letters_of
 from .stored_forms import Number
 from .traced_list import TracedList
 
 VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 HOLDERS = (list, tuple, str, collections.deque, *VIEWS)
+SIZED = (list, tuple, dict, str, set, frozenset)
+OURS = "planned_ad"
 NUMBERS = {float: np.float64, int: np.int64, bool: np.bool_}
 MOST_ITEMS = 1 << 20  # of a table that is read by several keys
 MOST = 1 << 62  # of an integer in a table
@@ -97,7 +103,7 @@ def table_of(recorder: Recorder, holder: Any) -> Table | None:
 class Choices:
     """What a key may be, in order, and which of these it is: an integer of the loops around, or a traced one."""
 
-    keys: Sequence[Any]
+    keys: collections.abc.Sequence[Any]
     place: Any
 
 
@@ -129,13 +135,29 @@ def item_replacements(recorder: Recorder) -> dict[int, object]:
             found = found if table is None else (count, table.item(None, row.place))
         if found is None and is_row and type(row.place) is not int and choices is not None:
             return row
+        if found is None and not is_row and type(row.place) is not int and choices is not None:
+            frame = sys._getframe(1)
+            over = run_over(recorder, row) if is_run_over(frame.f_code, frame.f_lasti) else None
+            if over is not None:
+                return over
         if found is None:
             item = item_of(holder.holder, *holder.keys) if type(holder) is ChosenRow else holder
             found = (1, item[keys[0]])
         count, item = found
         return read(item, *keys[count:], is_row=is_row) if count < len(keys) else item
 
-    return {id(item_of): read, id(chosen_row): functools.partial(read, is_row=True)}
+    def length(function: Any, holder: Any, *keys: Any) -> Any:
+        is_len = function is len or (function.__name__, function.__module__.partition(".")[0]) == ("length", OURS)
+        row = read(holder, *keys, is_row=is_len)
+        if type(row) is not ChosenRow:
+            return function(row)
+        lengths = [len(items) if type(items) in SIZED else -1 for items in row.items]
+        if min(lengths) < 0:
+            return function(item_of(row.holder, *row.keys))
+        found = column_of(recorder, lengths)
+        return lengths[0] if found is None else found.item(None, row.place)
+
+    return {id(item_of): read, id(chosen_row): functools.partial(read, is_row=True), id(length_of): length}
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +174,41 @@ class ChosenRow:
         items = [item[k] for item in self.items for k in choices.keys]
         place = self.place * len(choices.keys) + choices.place
         return ChosenRow(self.holder, (*self.keys, key), items, place, (*self.name, choices.keys))
+
+
+def run_over(recorder: Recorder, row: ChosenRow) -> Sequence | None:
+    """What a loop runs over that begins here: the plain items of one of several lists, `for v in near[u]`.
+
+    They lie one after the other in a table. None where they are something else.
+    """
+    rows = row.items
+    if not all(type(items) in (list, tuple) for items in rows):
+        return None
+    lengths, most = [len(items) for items in rows], max(map(len, rows))
+    column = column_of(recorder, list(itertools.chain.from_iterable(rows))) if most else None
+    if column is None or has_letters(column):
+        return None
+    length: Any = most
+    start = row.place * most
+    if len(set(lengths)) > 1:
+        known = [column_of(recorder, numbers) for numbers in (lengths, [0, *itertools.accumulate(lengths)][:-1])]
+        count, start = (plain_or_traced(numbers.item(None, row.place)) for numbers in known if numbers is not None)
+        length = RunTime(recorder.value_of(count, np.dtype(np.int64)), most)
+    last = sum(lengths) - 1
+
+    def item(k: Any) -> Any:
+        return column.item(None, within_table(recorder, start + k, last))
+
+    return Sequence(recorder, length, item)
+
+
+def within_table(recorder: Recorder, place: Any, last: int) -> Any:
+    """A place in a table, of which it is known that it is there."""
+    if type(place) is not ScalarTracer:
+        return place
+    value = recorder.apply("minimum", recorder.value_of(place), recorder.constant(last, np.dtype(np.int64)))
+    recorder.builder.limits.note(value, 0, last)
+    return ScalarTracer(recorder, value, is_python=True)
 
 
 def choices_of(recorder: Recorder, holders: list[Any], key: Any) -> Choices | None:
@@ -235,7 +292,7 @@ def texts_or_pairs(key: Any) -> Choices | None:
     return Choices(tuple(itertools.product(*(part.keys for part in parts if part is not None))), place)
 
 
-def column_of(recorder: Recorder, items: Sequence[Any]) -> HandedOn | None:
+def column_of(recorder: Recorder, items: collections.abc.Sequence[Any]) -> HandedOn | None:
     """The items as the rows of a list, read at an index that is known at run time; None where that is not possible."""
     kinds = {type(item) for item in items}
     if kinds == {tuple}:

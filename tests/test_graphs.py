@@ -1,0 +1,234 @@
+"""Loops over the plain items of one of several lists, which an index says: neighbours, edges with weights."""
+
+from __future__ import annotations
+
+import heapq
+import random
+from collections import deque
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import planned_ad
+
+from .interpreted_plans import InterpretedPlan, assert_right
+from .program_lists import Programs, function_of
+
+LONG = [pytest.param(seed, marks=pytest.mark.long) for seed in range(20, 400)]
+N, SIZE = 20, 24
+EVEN = {i: [(i * 3 + 1) % N, (i * 7 + 2) % N, (i + 1) % N] for i in range(N)}
+UNEVEN = [[(i * 3 + 1 + k * 5) % N for k in range(i % 4)] for i in range(N)]
+WEIGHTED = [[((i * 3 + 1 + k * 5) % N, 0.1 * (k + 1)) for k in range(1 + i % 4)] for i in range(N)]
+PROGRAMS = Programs()
+program, rolled = PROGRAMS.program, PROGRAMS.rolled
+
+
+@rolled
+def relaxed(x):
+    far = {i: 1e3 for i in range(N)}
+    far[0] = 0.0
+    for _ in range(5):
+        for u in range(N):
+            for v in EVEN[u]:
+                d = far[u] + x[u] * x[v] + 0.1
+                if d < far[v]:
+                    far[v] = d
+    return sum(far[i] for i in range(N))
+
+
+@rolled
+def with_weights(x):
+    far = [1e3] * N
+    far[0] = 0.0
+    for _ in range(5):
+        for u in range(N):
+            for v, w in WEIGHTED[u]:
+                far[v] = min(far[v], far[u] + x[u] * w + 0.1)
+    return sum(far)
+
+
+@rolled
+def laplacian(x):
+    total = 0.0
+    for i in range(N):
+        near = 0.0
+        for j in UNEVEN[i]:
+            near += x[j]
+        total += (x[i] * len(UNEVEN[i]) - near) ** 2
+    return total
+
+
+@rolled
+def mean_of_neighbours(x):
+    return sum(sum(x[j] * x[i] for j in WEIGHTED_TO[i]) / len(WEIGHTED_TO[i]) for i in range(N))
+
+
+WEIGHTED_TO = tuple(tuple(j for j, _ in row) for row in WEIGHTED)
+
+
+@rolled
+def ranked(x):
+    rank = [1.0 / N] * N
+    for _ in range(10):
+        new = [0.0] * N
+        for u in range(N):
+            for v in WEIGHTED_TO[u]:
+                new[v] += rank[u] * x[u] / len(WEIGHTED_TO[u])
+        rank = [0.15 / N + 0.85 * v for v in new]
+    return sum(v * x[i] for i, v in enumerate(rank))
+
+
+@rolled
+def searched(x):
+    """Breadth first."""
+    far, waiting = {0: 0.0}, deque([0])
+    while waiting:
+        u = waiting.popleft()
+        for v in EVEN[u]:
+            if v not in far:
+                far[v] = far[u] + x[u] * x[v]
+                waiting.append(v)
+    return far[N - 1] + far[7]
+
+
+@rolled
+def shortest(x):
+    """Dijkstra's algorithm."""
+    far, waiting = [1e3] * N, [(0.0, 0)]
+    far[0] = 0.0
+    while waiting:
+        d, u = heapq.heappop(waiting)
+        if d > far[u]:
+            continue
+        for v in WEIGHTED_TO[u]:
+            new = d + x[u] * x[v] + 0.1
+            if new < far[v]:
+                far[v] = new
+                heapq.heappush(waiting, (new, v))
+    return sum(far)
+
+
+@program
+def lists_that_change(x):
+    rows, total = [[0, 1], [1, 2, 3], [4]], 0.0
+    for t in range(N):
+        for j in rows[t % 3]:
+            total += x[j] * x[t]
+        if t == 5:
+            rows[1].append(7)
+        total += len(rows[t % 3])
+    return total
+
+
+@program
+def changed_between_loops(x):
+    rows, total = [[0, 1], [1, 2, 3], [4]], 0.0
+    for t in range(N):
+        for j in rows[t % 3]:
+            total += x[j] * x[t]
+    rows[2].append(9)
+    rows[0][0] = 8
+    for t in range(N):
+        for j in rows[t % 3]:
+            total += x[j] * x[t] * len(rows[t % 3])
+    return total
+
+
+@program
+def left_early(x):
+    total = 0.0
+    for i in range(N):
+        for j in UNEVEN[i]:
+            if x[j] > 0.7:
+                break
+            total += x[j] * x[i]
+        else:
+            total += 0.5
+    return total
+
+
+@program
+def what_is_asked_for_is_a_list(x):
+    total = 0.0
+    for i in range(N):
+        row = EVEN[i]
+        total += x[row[0]] * len(row)
+        total += x[i] if 3 in EVEN[i] else 0.0
+        total += x[max(EVEN[i])]
+    return total
+
+
+@program
+def a_function_of_another_length(x):
+    def len(row):
+        return row[0] + 1
+
+    return sum(x[i] * len(EVEN[i]) for i in range(N))
+
+
+@pytest.mark.parametrize("f", PROGRAMS.all)
+def test_value_and_slope(f):
+    assert_right(f, SIZE, 0, 16)
+
+
+@pytest.mark.parametrize("f", PROGRAMS.loops)
+def test_loops_stay_loops(f):
+    assert not InterpretedPlan(f, np.random.default_rng(0).random(SIZE)).traces[0].unrolled
+
+
+@pytest.mark.parametrize("f", [searched, shortest])
+def test_one_trace_for_all_inputs(f):
+    rng = np.random.default_rng(0)
+    plan = planned_ad.compile(f, (rng.random(SIZE),), check=False)
+    for _ in range(3):
+        x = rng.random(SIZE)
+        assert plan(x) == pytest.approx(f(x), rel=1e-12)
+    assert len(plan._variants) == 1
+
+
+class Program:
+    """A random one, from a seed."""
+
+    def __init__(self, seed: int):
+        r = self.random = random.Random(seed)
+        rows = [[r.randrange(N) for _ in range(r.choice([0, 1, 2, 3]))] for _ in range(r.choice([3, 6]))]
+        pairs = [[(v, r.choice([0.5, 2.0, 1])) for v in row] for row in rows]
+        self.count = len(rows)
+        holder = r.choice(["list", "tuple", "dict"])
+        made = {"list": repr, "tuple": lambda g: repr(tuple(map(tuple, g))), "dict": lambda g: repr(dict(enumerate(g)))}
+        self.lines = [f"G, H = {made[holder](rows)}, {made[holder](pairs)}", "s, y, u = 0.0, [0.0] * 20, 0"]
+        for _ in range(r.choice([1, 2])):
+            self.lines.append(f"for i in range({r.choice([2, 5, 18])}):")
+            for _ in range(r.choice([1, 2, 3])):
+                self.statement(1, ["i", "u"])
+
+    def source(self) -> str:
+        return "\n    ".join(["def f(x):", *self.lines, "return s + sum(v * v for v in y)"]) + "\n"
+
+    def statement(self, depth: int, indices: list[str]) -> None:
+        r, n = self.random, self.count
+        k = r.choice([*indices, f"int(x[{indices[-1]}] * {n})"]) + f" % {n}"
+        j = r.choice(indices)
+        forms = [
+            [f"for v in G[{k}]:", "    BODY"],
+            [f"for v in G[{k}]:", "    BODY"],
+            [f"for v, w in H[{k}]:", f"    s += x[v] * w * x[{j}]"],
+            [f"for v in G[{k}]:", "    if x[v] > 0.6:", f"        {r.choice(['break', 'continue'])}", "    s += x[v]"],
+            [f"s += len(G[{k}]) * x[{j}]"],
+            [f"s += sum(x[v] for v in G[{k}])"],
+            [f"u = {j} * 7 % 20"],
+            [f"for q, v in enumerate(G[{k}]):", "    s += x[v] * q"],
+        ]
+        body = r.choice([f"y[v] += x[{j}]", "s += x[v] * y[v]", "u = v", f"s += len(G[v % {n}]) * x[v]"])
+        for line in r.choice(forms):
+            self.lines.append("    " * depth + line.replace("BODY", body))
+
+
+def random_program(seed: int) -> Callable:
+    return function_of(Program(seed).source(), f"<graphs {seed}>", np=np)
+
+
+@pytest.mark.parametrize("seed", [*range(20), *LONG])
+def test_random_programs(seed):
+    assert_right(random_program(seed), SIZE, seed, 16 * (seed % 2))
