@@ -115,14 +115,14 @@ def chosen_row(holder: Any, *keys: Any) -> Any:
     return item_of(holder, *keys)
 
 
-def length_of(function: Any, holder: Any, *keys: Any) -> Any:
+def item_count(function: Any, holder: Any, *keys: Any) -> Any:
     """What `len(holder[key])` stands for, by the function that `len` is; the tracer has its own."""
     return function(item_of(holder, *keys))
 
 
 HELPERS = {
     SORT: sort, COLLECTED: collected, DISPLAY: display, RECORD: record, TABLE: dict_made, QUEUE: queue, ITSELF: itself,
-    IS_NONE: is_none, EXITS: exits, ITEM: item_of, ROW: chosen_row, LENGTH: length_of, INDEX: index, EACH: tested_items,
+    IS_NONE: is_none, EXITS: exits, ITEM: item_of, ROW: chosen_row, LENGTH: item_count, INDEX: index, EACH: tested_items,
 }  # fmt: skip
 
 

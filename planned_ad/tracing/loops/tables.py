@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ...python.comprehensions import chosen_row, item_of, length_of
+from ...python.comprehensions import chosen_row, item_of, item_count
 from ...python.instructions import is_run_over
 from ...python.source import current_line
 from ...tape.guards import RAISES
@@ -157,7 +157,7 @@ def item_replacements(recorder: Recorder) -> dict[int, object]:
         found = column_of(recorder, lengths)
         return lengths[0] if found is None else found.item(None, row.place)
 
-    return {id(item_of): read, id(chosen_row): functools.partial(read, is_row=True), id(length_of): length}
+    return {id(item_of): read, id(chosen_row): functools.partial(read, is_row=True), id(item_count): length}
 
 
 @dataclass(frozen=True, slots=True)
