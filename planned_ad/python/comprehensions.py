@@ -122,7 +122,8 @@ def item_count(function: Any, holder: Any, *keys: Any) -> Any:
 
 HELPERS = {
     SORT: sort, COLLECTED: collected, DISPLAY: display, RECORD: record, TABLE: dict_made, QUEUE: queue, ITSELF: itself,
-    IS_NONE: is_none, EXITS: exits, ITEM: item_of, ROW: chosen_row, LENGTH: item_count, INDEX: index, EACH: tested_items,
+    IS_NONE: is_none, EXITS: exits, ITEM: item_of, ROW: chosen_row, LENGTH: item_count, INDEX: index,
+    EACH: tested_items,
 }  # fmt: skip
 
 

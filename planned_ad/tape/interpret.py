@@ -6,6 +6,7 @@ What the planner and the emitter are tested against; and what answers `bool(trac
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from ..rules import RULES
 from .tape import Apply, Branch, Buffer, Constant, Guard, IndexValue, Load, Loop, Operation, Scatter, Store, Tape, Value
 
 OnGuard = Callable[[Guard, object], None]
+Step = Callable[[], None]
 
 
 class GuardBroken(Exception):
@@ -95,6 +97,7 @@ class Interpreter:
         self.indices: dict[int, int] = {}
         self.on_guard = on_guard
         self._lowest: dict[int, int] = {}  # by buffer id, the address of the first element of its memory
+        self._steps: dict[int, tuple[tuple[Operation, ...], list[Step]]] = {}  # of a body, by its identity
 
     def value(self, value: Value) -> np.ndarray:
         """The number that `value` has; not to be written to."""
@@ -205,13 +208,89 @@ class Interpreter:
             self.block(op.body)
         self.indices.pop(op.index, None)
 
-    def block(self, operations: Sequence[Operation]) -> None:
+    def block(self, operations: tuple[Operation, ...]) -> None:
         """Run the operations of a loop or branch; their values are gone afterwards."""
-        for inner in operations:
-            self.step(inner)
-        for inner in operations:
-            for out in inner.outputs:
-                self.values.pop(out.id, None)
+        known = self._steps.get(id(operations))
+        if known is None:
+            known = operations, [*map(self.prepared, operations), self.forgetting(operations)]
+            self._steps[id(operations)] = known
+        for step in known[1]:
+            step()
+
+    # What runs again and again: that an operation does the same each time is found once.
+
+    def forgetting(self, operations: tuple[Operation, ...]) -> Step:
+        values, ids = self.values, [out.id for inner in operations for out in inner.outputs]
+
+        def forget() -> None:
+            for id in ids:
+                values.pop(id, None)
+
+        return forget
+
+    def prepared(self, op: Operation) -> Step:
+        """As `step`; of numbers in memory, and of operations on values of known shapes, in a third of the time."""
+        if isinstance(op, Load) and not op.region.shape:
+            return self.prepared_load(op)
+        if isinstance(op, Store) and not op.region.shape:
+            return self.prepared_store(op)
+        if isinstance(op, Apply) and is_same_each_time(op):
+            return self.prepared_apply(op)
+        return partial(self.step, op)
+
+    def prepared_apply(self, op: Apply) -> Step:
+        values, evaluate, parameters = self.values, RULES[op.primitive].evaluate, dict(op.parameters)
+        ids, out = [operand.id for operand in op.operands], op.out
+        id, shape, dtype, define = out.id, out.shape, out.dtype, self.define
+
+        def run() -> None:
+            number = evaluate(*[values[id] for id in ids], **parameters)
+            if type(number) is np.ndarray and number.shape == shape and number.dtype == dtype:
+                values[id] = number
+            else:
+                define(out, number)
+
+        return run
+
+    def prepared_load(self, op: Load) -> Step:
+        values, id, place = self.values, op.out.id, self.prepared_place(op.region)
+
+        def run() -> None:
+            memory, first = place()
+            values[id] = np.array(memory[first])
+
+        return run
+
+    def prepared_store(self, op: Store) -> Step:
+        values, id, accumulate, place = self.values, op.value.id, op.accumulate, self.prepared_place(op.region)
+
+        def run() -> None:
+            memory, first = place()
+            if accumulate:
+                memory[first] += values[id]
+            else:
+                memory[first] = values[id]
+
+        return run
+
+    def prepared_place(self, region: Region) -> Callable[[], tuple[np.ndarray, int]]:
+        """The memory of a number, and where it lies there."""
+        buffer, offset, indices = self.buffers[region.buffer], region.view.offset, self.indices
+        memory, lowest = self.memory(buffer), self._lowest
+
+        def place() -> tuple[np.ndarray, int]:
+            first = at(offset, indices) - lowest[buffer.id]
+            if first < 0:
+                raise IndexError(f"{buffer.label}: an element before the first one")
+            return memory, first
+
+        return place
+
+
+def is_same_each_time(op: Apply) -> bool:
+    """Whether no loop moves what is to be done."""
+    is_moved = any(isinstance(p, View) and not is_fixed(p) for _, p in op.parameters)
+    return not is_moved and not any(is_ragged(value.shape) for value in (op.out, *op.operands))
 
 
 def interpret(tape: Tape, memories: Mapping[int, np.ndarray], *, on_guard: OnGuard = refuse) -> list[np.ndarray]:

@@ -173,11 +173,16 @@ def _rint_product(builder, operands, dtype, source, parameters):
     return builder.select(is_tie, beside, nearest)
 
 
-def _extremum(name: str, relation: str):
+def _extremum(relation: str, gives_nan: bool = True):
+    """Of equal numbers the first; where one is nan, that or the other. LLVM's own order zeros, in twice the time."""
+
     def emitted(builder, operands, dtype, source, parameters):
-        if dtype.kind == "f":
-            return intrinsic(builder, name, *operands)
-        return builder.select(compare(builder, relation, operands, dtype), *operands)
+        first, second = operands
+        found = builder.select(compare(builder, relation, [second, first], dtype), second, first)
+        if dtype.kind != "f":
+            return found
+        number = second if gives_nan else first
+        return builder.select(builder.fcmp_unordered("uno", number, number), second, found)
 
     return emitted
 
@@ -434,10 +439,10 @@ SPECIAL: dict[str, Callable[..., ir.Value]] = {
     "strong_multiply": _strong_multiply,
     "absolute": _absolute,
     "sign": _sign,
-    "maximum": _extremum("maximum", ">"),
-    "minimum": _extremum("minimum", "<"),
-    "fmax": _extremum("maxnum", ">"),
-    "fmin": _extremum("minnum", "<"),
+    "maximum": _extremum(">"),
+    "minimum": _extremum("<"),
+    "fmax": _extremum(">", gives_nan=False),
+    "fmin": _extremum("<", gives_nan=False),
     "where": _where,
     "logical_not": _logical_not,
     "invert": _logical_not,

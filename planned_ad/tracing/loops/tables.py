@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ...python.comprehensions import chosen_row, item_of, item_count
+from ...python.comprehensions import chosen_row, item_count, item_of
 from ...python.instructions import is_run_over
 from ...python.source import current_line
 from ...tape.guards import RAISES
