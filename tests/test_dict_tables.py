@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pytest
@@ -351,3 +352,34 @@ def test_a_dict_as_a_result():
 @pytest.mark.parametrize("seed", [*range(20), *LONG])
 def test_random_programs(seed):
     assert_right(function(seed), SIZE, seed, 16 * (seed % 2))
+
+
+def test_a_key_from_data_that_is_not_there_is_not_taken_for_another():
+    def f(x):
+        d, total = {}, 0.0
+        for i in range(N):
+            d[i] = x[i]
+        for i in range(N):
+            total += d.pop(int(x[i] * 10), 0.0)
+        return total + len(d)
+
+    plan = planned_ad.compile(f, (np.full(SIZE, 0.55),), check=False)
+    for number in (0.55, 30.0, -2.0):
+        x = np.full(SIZE, number)
+        assert plan(x) == pytest.approx(f(x), rel=1e-14)
+
+
+def test_patterns_and_abstract_classes():
+    def f(x):
+        d = {}
+        for i in range(N):
+            d[i] = x[i]
+        match d:
+            case [*_]:
+                return x[0]
+            case {3: a, 4: b}:
+                return a * b * (1 + isinstance(d, Mapping) + 10 * isinstance(d, Sequence))
+        return x[1]
+
+    x = np.random.default_rng(0).random(SIZE)
+    assert planned_ad.compile(f, (x,), check=False)(x) == f(x) == x[3] * x[4] * 2

@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...python.comprehensions import dict_made
-from ...python.frames import is_user_frame, user_frames
+from ...python.frames import user_frames
 from ...python.subscripts import is_written_in
 from ...tape.guards import RAISES
 from ..record.promotion import INT
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 MOST_PLACES = 1 << 22  # for how many keys there is room at most
 MOST_APART = 64  # times as many of these as a dict has keys when it is made
 NOT_A_KEY = "a key is looked up in a dict in which it is not"
-MISSING = object()
+OURS = "planned_ad."  # the modules that see what it is
 FLOAT = Number(np.dtype(float), is_python=True)
 
 Range = tuple[int, int]
@@ -151,7 +151,7 @@ class DictTable(ListInTrace):
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
-        return dict if is_user_frame(sys._getframe(1)) else DictTable
+        return DictTable if str(sys._getframe(1).f_globals.get("__name__")).startswith(OURS) else dict
 
     def before_write(self, storage: Storage) -> None:
         if not self.column.is_put_back(self, storage):  # type: ignore[arg-type]
@@ -259,7 +259,13 @@ class DictTable(ListInTrace):
 
     def pop(self, key: Any, *default: Any) -> Any:
         found = self.get(key, *default) if default else self[key]
-        self.present[self._place(key)[0]] = False
+        place, inside = self._place(key)
+        if inside is None:
+            self.present[place] = False
+        else:
+            outside = self.recorder.apply("logical_not", inside)
+            left = self.recorder.apply("logical_and", self.recorder.value_of(self.present[place]), outside)
+            self.present[place] = ScalarTracer(self.recorder, left, is_python=True)
         return found
 
     def __delitem__(self, key: Any) -> None:
@@ -270,7 +276,7 @@ class DictTable(ListInTrace):
         return found.item()
 
     def __len__(self) -> int:
-        return int(self.length())
+        raise self.refuse()
 
     def __bool__(self) -> bool:
         return bool(self.length() > 0)
@@ -294,6 +300,7 @@ def _refusing(name: str) -> None:
 
 for _name in ("__or__", "__ror__", "__ior__"):
     _refusing(_name)
+Mapping.register(DictTable)  # for `match`
 
 
 UNKNOWN = (1, 0)  # the range of an integer of which it is not known
