@@ -301,6 +301,41 @@ def old_row_has_a_name(x):
 
 
 @program
+def row_that_a_branch_chose(x):
+    rows = [x[i : i + 3] * 1.0 for i in range(5)]
+    for t in range(N):
+        row = rows[t % 5] if x[t] > 0.5 else np.zeros(3)
+        row += 1.0
+        rows[(t + 1) % 5] = row
+    return sum((k + 1) * row[0] for k, row in enumerate(rows))
+
+
+@program
+def row_that_a_loop_chose(x):
+    rows, best = [x[i : i + 3] * 1.0 for i in range(N)], None
+    for i in range(N):
+        rows[i] = rows[i] * x[i]
+        if best is None or rows[i].sum() > best.sum():
+            best = rows[i]
+    for i in range(N):
+        rows[i] += 0.5
+    return best.sum()
+
+
+@program
+def last_row_is_written_to(x):
+    rows = [np.zeros(3) for _ in range(N)]
+    for i in range(N):
+        rows[i] = x[i : i + 3] * 2
+    for i in range(N):
+        row = rows[i]
+        if row[0] > 1.0:
+            break
+    row *= 0.5
+    return sum(row.sum() for row in rows)
+
+
+@program
 def lists_that_are_handed_on(x):
     row, rows = [x[0], 0.5], []
     for i in range(N):

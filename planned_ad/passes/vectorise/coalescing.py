@@ -47,6 +47,7 @@ Requires a loop; ensures the same numbers. (Of registers it is called coalescing
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -69,6 +70,7 @@ def with_one_less(
     buffers: Sequence[Buffer], block: tuple[Operation, ...], accesses: Mapping[int, int]
 ) -> tuple[Operation, ...] | None:
     """The block without a memory that is filled before a loop, and from which another one is filled behind it."""
+    touched = [touches(op) for op in block]
     for end, back in enumerate(block):
         if not is_whole_store(buffers, back) or not isinstance(back, Store):
             continue
@@ -80,11 +82,10 @@ def with_one_less(
             if not is_whole_store(buffers, begun) or not isinstance(begun, Store):
                 continue
             source = buffers[begun.region.buffer]
-            inside = sum(times_touched(op, source.id) for op in block[start : end + 1])
             if (
                 not source.visible
                 and (source.view, source.dtype) == (target.view, target.dtype)
-                and inside == accesses.get(source.id)
+                and sum(found[source.id] for found in touched[start : end + 1]) == accesses.get(source.id)
                 and any(isinstance(op, Loop) and touches_memory(op, source.id) for op in block[start:end])
                 and is_from(block[:start], target.whole, begun.value)
                 and is_from(block[start:end], source.whole, back.value)
@@ -103,8 +104,10 @@ def is_from(block: Sequence[Operation], region: Region, value: Value) -> bool:
     return any(value.id in depending(block, load.out) for load in loads)
 
 
-def times_touched(op: Operation, buffer: int) -> int:
-    return sum(region.buffer == buffer for o in walk((op,)) if not o.blocks for region in (*o.reads, *o.writes))
+def touches(op: Operation) -> collections.Counter[int]:
+    """How often an operation, and those in it, touch each buffer."""
+    inner = (o for o in walk((op,)) if not o.blocks)
+    return collections.Counter(region.buffer for o in inner for region in (*o.reads, *o.writes))
 
 
 def touches_memory(op: Operation, buffer: int) -> bool:

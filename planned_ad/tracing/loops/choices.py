@@ -112,7 +112,9 @@ def taken_up(recorder: Recorder, form: HandedOn, index: int, name: str, copy: Co
 def is_private(array: Any, state: State) -> bool:
     """Whether nothing but the variable that holds an array leads to its memory."""
     storage = memory_of(array)
-    if storage.chosen or storage.lent or storage.captured or (storage.buffer is not None and storage.buffer.visible):
+    if storage.chosen or storage.lent or storage.captured or storage.listed is not None:
+        return False
+    if storage.buffer is not None and storage.buffer.visible:
         return False
     return sum(memory_of(other) is storage for _, value in state.values.values() for other in arrays_in(value)) == 1
 
