@@ -383,3 +383,17 @@ def test_patterns_and_abstract_classes():
 
     x = np.random.default_rng(0).random(SIZE)
     assert planned_ad.compile(f, (x,), check=False)(x) == f(x) == x[3] * x[4] * 2
+
+
+def test_an_argument_of_a_function_with_its_own_derivative():
+    def f(x):
+        d = {}
+        for i in range(N):
+            d[i] = x[i]
+
+        def part(known, y):
+            return sum(known[i] * y for i in range(N))
+
+        return planned_ad.checkpoint(part)(d, x[0])
+
+    assert_right(f, SIZE, 0, 16)

@@ -19,6 +19,7 @@ from ..python.type_variables import Arguments, Decorated, Given
 from ..tape.callees import Callee, Derivative, Type, call
 from ..tape.tape import Tape
 from ..trace import Trace
+from ..tracing.loops.list_in_trace import is_traced_list
 from ..tracing.record.recorder import Recorder
 from ..tracing.record.traced import Traced
 from ..tracing.values.scalar_tracer import ScalarTracer
@@ -138,6 +139,8 @@ class CustomFunction(Generic[Arguments, Given]):
         """Refuse traced values that are no operands, for which the rule would not be used."""
         if not type(obj).__module__.startswith("planned_ad.tracing."):
             return
+        if is_traced_list(obj):  # a dict in memory: as Python makes it, from now on
+            raise obj.refuse()
         recorder = getattr(obj, "recorder", None)
         where = recorder.here() if isinstance(recorder, Recorder) else "planned_ad"
         raise UnsupportedError(
