@@ -306,6 +306,26 @@ def lists_and_dicts_in_it(x):
     return sum(d[i][1] + e[i][2] for i in range(N))
 
 
+@program
+def ended_by_an_iterator(x):
+    numbers = iter(x[:5])
+    try:
+        d = {i: next(numbers) for i in range(N)}
+    except StopIteration:
+        d = {0: x[7]}
+    return d[0]
+
+
+@program
+def array_that_a_branch_chose(x):
+    d = {i: x[i : i + 3] * 1.0 for i in range(5)}
+    for t in range(N):
+        row = d[t % 5] if x[t] > 0.5 else np.zeros(3)
+        row[0] += 1.0
+        d[(t + 1) % 5] = row * 1.0
+    return sum((k + 1) * d[k][0] for k in range(5))
+
+
 @pytest.mark.parametrize("f", PROGRAMS.all)
 def test_value_and_slope(f):
     assert_right(f, SIZE, 0, 16)

@@ -19,6 +19,12 @@ class Consumer:
     may_end: bool = False  # before there are no more of them
 
 
+def ended(error: RuntimeError) -> BaseException:
+    """What a comprehension raises where a generator expression in its place does: an iterator's end as it is."""
+    is_end = isinstance(error.__cause__, StopIteration) and error.args == ("generator raised StopIteration",)
+    return error.__cause__ if is_end and error.__cause__ is not None else error
+
+
 def is_generator_expression(items: Any) -> bool:
     return type(items) is types.GeneratorType and items.gi_code.co_name == "<genexpr>" and items.gi_frame is not None
 

@@ -27,7 +27,7 @@ from ..record.storage import Storage
 from ..values.loop_index import LoopIndex, plain_or_traced
 from ..values.python_errors import is_caught
 from ..values.scalar_tracer import ScalarTracer
-from .consumers import Consumer
+from .consumers import Consumer, ended
 from .forms import Unchanged
 from .held import Whole, is_number
 from .list_in_trace import ListInTrace
@@ -353,6 +353,8 @@ def filled_table(recorder: Recorder, items: Any, pairs: Any) -> Any:
     try:
         for key, value in pairs:
             items[key] = value
+    except RuntimeError as error:
+        raise ended(error) from None
     finally:
         del recorder.consumers[frame]
     return items

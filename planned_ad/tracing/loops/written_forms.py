@@ -357,8 +357,9 @@ def written_alike(recorder: Recorder, a: Any, b: Any) -> bool:
         return first == second
     if (first.dtype, first.is_python) != (second.dtype, second.is_python):
         number = common_number([first, second])
+        is_tried = all(decisions.written.get(found.site) == number for found in lists)
         for found in lists:
-            error = again(found, number)
+            error = found.refuse() if is_tried else again(found, number)
         raise error
     return True
 
