@@ -156,6 +156,7 @@ def collected_items(recorder: Recorder, items: Any, site: Site, kind: Any) -> An
         for item in items:
             found.append(item)
     finally:
+        item = None  # whoever holds this frame holds no item
         del recorder.consumers[frame]
     if type(found) is TracedList:
         found.settle()
