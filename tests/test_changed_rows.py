@@ -311,6 +311,31 @@ def row_that_a_branch_chose(x):
 
 
 @program
+def row_before_the_loop_or_another(x):
+    rows = [np.zeros(3) + x[k] for k in range(5)]
+    row = rows[1]
+    for i in range(N):
+        if x[i] > 0.8:
+            row = np.ones(3)
+        row[0] += x[i]
+        rows[i % 5] = rows[i % 5] * 0.9
+    return sum(r[0] * (k + 1) for k, r in enumerate(rows)) + row[0]
+
+
+@program
+def row_before_the_loop_handed_on(x):
+    rows = [np.zeros(3) + x[k] for k in range(5)]
+    row = rows[1]
+    for i in range(N):
+        row[0] += x[i]
+        if x[i] > 0.8:
+            row = row * 0.5
+        rows[2] = rows[2] * 0.9
+        rows[3 + i % 2] = rows[i % 2] * 0.5
+    return sum(r[0] * (k + 1) for k, r in enumerate(rows)) + row[0]
+
+
+@program
 def row_that_a_loop_chose(x):
     rows, best = [x[i : i + 3] * 1.0 for i in range(N)], None
     for i in range(N):

@@ -317,6 +317,17 @@ def ended_by_an_iterator(x):
 
 
 @program
+def array_before_the_loop_or_another(x):
+    d = {k: x[3 * k + 3 : 3 * k + 6] * 1.0 for k in range(-1, 5)}
+    row = d[1]
+    for i in range(N):
+        if x[i] > 0.8:
+            row = np.zeros(3)
+        row[i % 3] = 0.7
+    return sum(d[k][0] * (k + 1) for k in range(5)) + 2.0 * row[1]
+
+
+@program
 def array_that_a_branch_chose(x):
     d = {i: x[i : i + 3] * 1.0 for i in range(5)}
     for t in range(N):

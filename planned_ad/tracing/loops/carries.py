@@ -323,7 +323,7 @@ class Joiner:
         self.arrays.append((new.storage, old.storage, new.layout))
         memory = memory_of(old)
         visible = memory.buffer is not None and memory.buffer.visible
-        lent = visible or bool(memory.captured) or memory.chosen or memory.lent
+        lent = visible or bool(memory.captured) or memory.chosen or memory.lent or memory.listed is not None
         lent = lent or sum(memory_of(other) is memory for other in self.then.arrays()) > 1
         shared = new.storage.depth <= self.depth or new.storage.chosen
         copies = self.recorder.copies

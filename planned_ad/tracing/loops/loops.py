@@ -470,7 +470,8 @@ class LoopTrace:
                 assert storage is not None
                 users = [v for _, v in self.origin.values.values() if storage_of(v) is storage]
                 users += [v for k, (_, v) in now.values.items() if k != key and storage_of(v) is later is not None]
-                if len(users) > 1 or (storage.buffer is not None and storage.buffer.visible) or storage.captured:
+                is_lent = bool(storage.captured) or storage.root.listed is not None
+                if len(users) > 1 or is_lent or (storage.buffer is not None and storage.buffer.visible):
                     raise self.peeled("writes into an array that is another one in the first iteration")
 
     def unrolled(self, reason: str) -> BaseException:
