@@ -428,3 +428,20 @@ def test_an_argument_of_a_function_with_its_own_derivative():
         return planned_ad.checkpoint(part)(d, x[0])
 
     assert_right(f, SIZE, 0, 16)
+
+
+def test_keys_from_arrays_of_integers():
+    def f(x, labels):
+        d = {}
+        for k in range(4):
+            d[k] = 0.0
+        for i in range(N):
+            d[labels[i]] += x[i]
+        return sum(d[k] ** 2 for k in range(4)) + d[np.argmax(x[:4])]
+
+    rng = np.random.default_rng(0)
+    x, labels = rng.random(SIZE), rng.integers(0, 4, SIZE)
+    plan = planned_ad.compile(f, (x, labels), check=False)
+    for seed in range(3):
+        labels = np.random.default_rng(seed).integers(0, 4, SIZE)
+        assert plan(x, labels) == pytest.approx(f(x, labels), rel=1e-14)

@@ -308,7 +308,7 @@ UNKNOWN = (1, 0)  # the range of an integer of which it is not known
 
 def range_of(recorder: Recorder, number: Any) -> Range | None:
     """Between which integers a part of a key is; None for what is no integer."""
-    if type(number) is int or isinstance(number, np.integer):
+    if type(number) is int or issubclass(type(number), np.integer):
         return int(number), int(number)
     if type(number) is LoopIndex:
         return recorder.scopes.bounds(number.expression)
