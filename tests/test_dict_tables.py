@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import typing
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 import pytest
@@ -428,6 +429,20 @@ def test_an_argument_of_a_function_with_its_own_derivative():
         return planned_ad.checkpoint(part)(d, x[0])
 
     assert_right(f, SIZE, 0, 16)
+
+
+def test_it_is_a_dict():
+    def f(x):
+        d = {}
+        for i in range(N):
+            d[i] = x[i]
+        kinds = [dict, (list, dict), list | dict, Mapping, Sequence, Hashable, typing.Dict, typing.List]  # noqa: UP006
+        found = [isinstance(d, kind) for kind in kinds]
+        found += [type(d) is dict, type(d) in (list, dict), issubclass(type(d), dict), type(d).__name__ == "dict"]
+        return x[0] * sum(2.0**k for k, one in enumerate(found) if one) + {dict: x[1]}.get(type(d), x[2])
+
+    x = np.random.default_rng(0).random(SIZE)
+    assert planned_ad.compile(f, (x,), check=False)(x) == f(x)
 
 
 def test_keys_from_arrays_of_integers():

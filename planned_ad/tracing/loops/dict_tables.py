@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 MOST_PLACES = 1 << 22  # for how many keys there is room at most
 MOST_APART = 64  # times as many of these as a dict has keys when it is made
 NOT_A_KEY = "a key is looked up in a dict in which it is not"
-OURS = "planned_ad."  # the modules that see what it is
 FLOAT = Number(np.dtype(float), is_python=True)
 
 Range = tuple[int, int]
@@ -148,10 +147,6 @@ class DictTable(ListInTrace):
             storage.line = self.line
         for key, value in items.items():
             self[key] = value
-
-    @property  # type: ignore[misc]
-    def __class__(self) -> type:
-        return DictTable if str(sys._getframe(1).f_globals.get("__name__")).startswith(OURS) else dict
 
     def before_write(self, storage: Storage) -> None:
         if not self.column.is_put_back(self, storage):  # type: ignore[arg-type]

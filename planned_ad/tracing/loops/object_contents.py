@@ -168,7 +168,7 @@ def _compared_as_a_whole(obj: Any) -> Any:
         return obj.__code__, obj.__name__, obj.__doc__, cells, defaults
     if isinstance(obj, type):
         return methods_of(obj)
-    if isinstance(obj, dict) and kind is not ShadowGlobals:
+    if isinstance(obj, dict) and kind is not ShadowGlobals and not hasattr(kind, "is_traced_list"):
         return Order(obj)
     if isinstance(obj, BUFFERS):
         return held_by(obj)

@@ -350,6 +350,8 @@ def builtin_replacements(recorder: Recorder) -> dict[int, object]:
     @functools.wraps(isinstance, ("__name__", "__doc__"), ())
     def is_instance(obj: Any, kinds: Any, /) -> bool:
         obj = decided(obj)
+        if is_traced_list(obj):
+            return issubclass(obj.kind, kinds)
         if not issubclass(type(obj), Traced):
             return isinstance(obj, kinds)
         if type(obj) is ScalarTracer and obj.types:
