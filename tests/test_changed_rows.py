@@ -311,6 +311,18 @@ def row_that_a_branch_chose(x):
 
 
 @program
+def array_of_a_list_of_data_length(x):
+    rows = []
+    for i in range(N):
+        if x[i] > 0.2:
+            rows.append(x[i : i + 3] * 1.0)  # noqa: PERF401
+    for t in range(N):
+        row = rows[t % 3] if x[t] > 0.6 else np.zeros(3)
+        row += 1.0
+    return sum(row.sum() for row in rows)
+
+
+@program
 def row_before_the_loop_or_another(x):
     rows = [np.zeros(3) + x[k] for k in range(5)]
     row = rows[1]

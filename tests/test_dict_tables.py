@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import typing
-from collections import deque
 from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
@@ -17,7 +16,6 @@ from .random_dicts import SIZE, function
 
 LONG = [pytest.param(seed, marks=pytest.mark.long) for seed in range(20, 600)]
 N = 18
-NEAR = [[(i * 3 + 1) % N, (i * 7 + 2) % N, (i + 1) % N] for i in range(N)]
 PROGRAMS = Programs()
 program, rolled = PROGRAMS.program, PROGRAMS.rolled
 
@@ -181,34 +179,7 @@ def of_an_object(x):
     return model.known[N - 1]
 
 
-@rolled
-def relaxed(x):
-    """Keys that are read from a list."""
-    far = {i: 1e3 for i in range(N)}
-    far[0] = 0.0
-    for _ in range(5):
-        for u in range(N):
-            for k in range(3):
-                v = NEAR[u][k]
-                d = far[u] + x[u] * x[v] + 0.1
-                if d < far[v]:
-                    far[v] = d
-    return sum(far[i] for i in range(N))
-
-
 # What has its dict as Python makes it.
-
-
-@program
-def searched(x):
-    far, waiting = {0: 0.0}, deque([0])
-    while waiting:
-        u = waiting.popleft()
-        for v in NEAR[u]:
-            if v not in far:
-                far[v] = far[u] + x[u] * x[v]
-                waiting.append(v)
-    return far[N - 1] + far[7]
 
 
 @program

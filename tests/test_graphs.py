@@ -167,6 +167,16 @@ def a_function_of_another_length(x):
     return sum(x[i] * len(EVEN[i]) for i in range(N))
 
 
+@program
+def an_object_of_another_length(x):
+    class First:
+        def __call__(self, row):
+            return row[0] + 1
+
+    len = First()
+    return sum(x[i] * len(EVEN[i]) for i in range(N))
+
+
 @pytest.mark.parametrize("f", PROGRAMS.all)
 def test_value_and_slope(f):
     assert_right(f, SIZE, 0, 16)

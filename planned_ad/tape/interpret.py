@@ -229,7 +229,7 @@ class Interpreter:
         return forget
 
     def prepared(self, op: Operation) -> Step:
-        """As `step`; of numbers in memory, and of operations on values of known shapes, in a third of the time."""
+        """As `step`; of numbers in memory, and of operations on values of known shapes, in half of the time."""
         if type(self).step is not Interpreter.step:  # a subclass does more
             return partial(self.step, op)
         if isinstance(op, Load) and not op.region.shape:

@@ -174,7 +174,7 @@ def _rint_product(builder, operands, dtype, source, parameters):
 
 
 def _extremum(relation: str, gives_nan: bool = True):
-    """Of equal numbers the first; where one is nan, that or the other. LLVM's own order zeros, in twice the time."""
+    """Of equal numbers the first; where one is nan, that or the other. LLVM's own order zeros, which takes longer."""
 
     def emitted(builder, operands, dtype, source, parameters):
         first, second = operands

@@ -4,7 +4,7 @@ Such a dict lies in memory, as an array with an element for each key that there 
 there. Where an index of a loop, or an integer that is data, is a key, the trace starts again with the dicts that the
 program has made with such keys, or with none; and whenever they get one beyond what there was room for. What else is
 done with such a dict (it is run over, has another kind of key or value) makes the trace start again with the dict as
-Python makes it. Measured, up to the first gradient: dynamic time warping of 40 by 50 numbers in a dict 0.3 s, key by
+Python makes it. Measured, up to the first gradient: dynamic time warping of 40 by 50 numbers in a dict 0.2 s, key by
 key 8.5 s.
 """
 

@@ -2,7 +2,8 @@
 
 `zip(x, [0.5, 1.5, ...])` in a loop that is recorded once has `weights[k]` for its second item, as `np.array` would
 give it. Lists, tuples and dict views of numbers are tables, and those of tuples of numbers, item by item. So is what
-the program reads by an integer or a text of which it is known between which ones it is, or which ones it may be.
+the program reads by an integer or a text of which it is known between which ones it is, or which ones it may be; and
+several lists of such, of which an integer says over which one a loop runs: `for v in near[u]`.
 """
 
 from __future__ import annotations
@@ -147,7 +148,8 @@ def item_replacements(recorder: Recorder) -> dict[int, object]:
         return read(item, *keys[count:], is_row=is_row) if count < len(keys) else item
 
     def length(function: Any, holder: Any, *keys: Any) -> Any:
-        is_len = function is len or (function.__name__, function.__module__.partition(".")[0]) == ("length", OURS)
+        named = getattr(function, "__name__", ""), str(getattr(function, "__module__", "")).partition(".")[0]
+        is_len = function is len or named == ("length", OURS)
         row = read(holder, *keys, is_row=is_len)
         if type(row) is not ChosenRow:
             return function(row)
