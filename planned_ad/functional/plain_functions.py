@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from ..python.comprehensions import HELPERS
 from ..python.made import MadeOf
 from ..python.sets_in_order import SetInOrder
 from ..python.shadows import ShadowClass, ShadowGlobals, ShadowModule
+from ..python.written_calls import HELPERS
 from ..tape.tape import Value
 from ..tracing.complex.complex_scalar import ComplexScalar
 from ..tracing.complex.complex_tracer import ComplexTracer

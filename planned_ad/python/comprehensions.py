@@ -22,16 +22,28 @@ import itertools
 import linecache
 import types
 from collections.abc import Collection, Iterator
-from typing import Any
 
-from .exit_syntax import EXITS, Exits
-from .instructions import instructions_of, reads_item_at, reads_items
+from .exit_syntax import Exits
+from .instructions import VIEWS, asks_at, asks_whether_in_at, instructions_of, reads_items, runs_over_what_is_there
+from .written_calls import (
+    COLLECTED,
+    DISPLAY,
+    EACH,
+    GET,
+    HAS,
+    INDEX,
+    IS_NONE,
+    ITEM,
+    ITSELF,
+    LENGTH,
+    QUEUE,
+    RECORD,
+    ROW,
+    RUN,
+    SORT,
+    TABLE,
+)
 
-COLLECTED, DISPLAY, QUEUE = "__planned_ad_collected__", "__planned_ad_display__", "__planned_ad_queue__"
-RECORD, TABLE = "__planned_ad_record__", "__planned_ad_table__"
-ITSELF, IS_NONE, SORT = "__planned_ad_itself__", "__planned_ad_is_none__", "__planned_ad_sort__"
-INDEX, EACH = "__planned_ad_index__", "__planned_ad_each__"
-ITEM, ROW, LENGTH = "__planned_ad_item__", "__planned_ad_row__", "__planned_ad_length__"
 KINDS = ("list", "tuple")
 DISPLAYED = {"list": DISPLAY, "dict": TABLE}
 FILLING = ("append", "setdefault")
@@ -46,85 +58,6 @@ SCOPED = frozenset({"super", "__class__", "locals", "vars", "dir", "eval", "exec
 FUTURE = functools.reduce(
     int.__or__, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
 )
-
-
-def collected(items: Any, kind: Any = list) -> Any:
-    """What a list comprehension stands for; the tracer has its own."""
-    return kind(items)
-
-
-def display(items: list) -> list:
-    """What a list display that is assigned stands for; the tracer has its own."""
-    return items
-
-
-def record(items: Any) -> Any:
-    """What another list or dict display stands for; the tracer has its own."""
-    return items
-
-
-def dict_made(items: Any) -> Any:
-    """What an assigned dict stands for, or one of such pairs of keys and values; the tracer has its own."""
-    return items if type(items) is dict else dict(items)
-
-
-def queue(kind: Any, *args: Any, **options: Any) -> Any:
-    """What `deque(...)` stands for; the tracer has its own."""
-    return kind(*args, **options)
-
-
-def itself(obj: object) -> object:
-    """What is compared by `is`; the tracer has its own."""
-    return obj
-
-
-def is_none(obj: object) -> bool:
-    """What `obj is None` stands for; the tracer has its own."""
-    return obj is None
-
-
-def exits(line: int, items: Any = None) -> Any:
-    """What a loop runs over whose exits are followed, by the line of its statement; the tracer has its own."""
-    return items
-
-
-def sort(items: Any, **options: Any) -> None:
-    """What `items.sort(...)` stands for; the tracer has its own."""
-    items.sort(**options)
-
-
-def index(items: Any, value: Any) -> Any:
-    """What `items.index(value)` stands for; the tracer has its own."""
-    return items.index(value)
-
-
-def tested_items(items: Any) -> Any:
-    """What a generator expression with a condition runs over; the tracer has its own."""
-    return items
-
-
-def item_of(holder: Any, *keys: Any) -> Any:
-    """What `holder[key]`, or `holder[key][other]`, stands for; the tracer has its own."""
-    for key in keys:
-        holder = holder[key]
-    return holder
-
-
-def chosen_row(holder: Any, *keys: Any) -> Any:
-    """What `holder[key]` stands for of which an item is read, by a key that is computed after it: `a[i][b[j]]`."""
-    return item_of(holder, *keys)
-
-
-def item_count(function: Any, holder: Any, *keys: Any) -> Any:
-    """What `len(holder[key])` stands for, by the function that `len` is; the tracer has its own."""
-    return function(item_of(holder, *keys))
-
-
-HELPERS = {
-    SORT: sort, COLLECTED: collected, DISPLAY: display, RECORD: record, TABLE: dict_made, QUEUE: queue, ITSELF: itself,
-    IS_NONE: is_none, EXITS: exits, ITEM: item_of, ROW: chosen_row, LENGTH: item_count, INDEX: index,
-    EACH: tested_items,
-}  # fmt: skip
 
 
 def rewritten(
@@ -160,6 +93,8 @@ def _is_concerned(code: types.CodeType) -> bool:
         or not {*KINDS, "sort", "deque", "index", "dict"}.isdisjoint(code.co_names)
     ):
         return True
+    if runs_over_what_is_there(code):
+        return True
     if IS_OP in operations and any(b == IS_OP and a != LOAD_CONST for a, b in itertools.pairwise(operations)):
         return True
     return any(map(_is_concerned, _inner(code)))
@@ -189,8 +124,13 @@ def asks_for_none(code: types.CodeType) -> bool:
 
 
 def reads_an_item(frame: types.FrameType) -> bool:
-    """Whether a frame is reading something by an index or key."""
-    return reads_item_at(frame.f_code, frame.f_lasti)
+    """Whether a frame is reading something by an index or key, or asking whether it is there."""
+    return asks_at(frame.f_code, frame.f_lasti)
+
+
+def asks_whether_in(frame: types.FrameType) -> bool:
+    """Whether a frame is asking whether a key is there."""
+    return asks_whether_in_at(frame.f_code, frame.f_lasti)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -299,12 +239,25 @@ class _Written(ast.NodeTransformer):
         node.elt = _displayed(node.elt)
         return _call(COLLECTED, node, _of_each(ast.GeneratorExp(node.elt, node.generators)))
 
+    def visit_For(self, node: ast.For) -> ast.stmt:
+        self.generic_visit(node)
+        node.iter = _run(node.iter)
+        return node
+
+    def visit_comprehension(self, node: ast.comprehension) -> ast.comprehension:
+        self.generic_visit(node)
+        node.iter = node.iter if node.is_async else _run(node.iter)
+        return node
+
     def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:
         self.generic_visit(node)
         return _of_each(node)
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)
+        if isinstance(node.func, ast.Name) and node.func.id == "dict":
+            for keyword in node.keywords:
+                keyword.value = _displayed(keyword.value)
         if isinstance(node.func, ast.Attribute) and node.func.attr in FILLING:
             node.args = list(map(_empty_displayed, node.args))
         if isinstance(node.func, ast.Attribute) and node.func.attr == "sort" and not node.args:
@@ -316,6 +269,9 @@ class _Written(ast.NodeTransformer):
             return _call(LENGTH, node, node.func, *node.args[0].args)  # type: ignore[attr-defined]
         if is_plain and isinstance(node.func, ast.Attribute) and node.func.attr == "index":
             return _call(INDEX, node, node.func.value, node.args[0])
+        if self.items and _gets_an_item(node):
+            assert isinstance(node.func, ast.Attribute)
+            return _call(GET, node, _as_row(node.func.value), *node.args)
         if "deque" in (getattr(node.func, "id", ""), getattr(node.func, "attr", "")):
             found = _call(QUEUE, node, node.func, *node.args)
             found.keywords = node.keywords
@@ -333,6 +289,9 @@ class _Written(ast.NodeTransformer):
                 found = _call(IS_NONE, asked[0], asked[0])
                 is_not = isinstance(node.ops[0], ast.IsNot)
                 return ast.copy_location(ast.UnaryOp(ast.Not(), found), node) if is_not else found
+        if self.items and len(node.ops) == 1 and isinstance(node.ops[0], ast.In | ast.NotIn):
+            found = _call(HAS, node, node.left, _as_row(node.comparators[0]))
+            return found if isinstance(node.ops[0], ast.In) else ast.copy_location(ast.UnaryOp(ast.Not(), found), node)
         operands = [node.left, *node.comparators]
         places: set[int] = set()
         for place, (operator, pair) in enumerate(zip(node.ops, itertools.pairwise(operands))):
@@ -354,10 +313,7 @@ class _Written(ast.NodeTransformer):
             assert isinstance(holder, ast.Call)
             holder.args.append(node.slice)
             return ast.copy_location(holder, node)
-        if _is_item(holder):
-            assert isinstance(holder, ast.Call) and isinstance(holder.func, ast.Name)
-            holder.func.id = ROW
-        return _call(ITEM, node, holder, node.slice)
+        return _call(ITEM, node, _as_row(holder), node.slice)
 
     def visit_Assign(self, node: ast.Assign) -> ast.stmt:
         self.generic_visit(node)
@@ -376,6 +332,12 @@ def _stands_alone(node: ast.ListComp | ast.DictComp) -> bool:
     return not is_async and not any(_sees_its_scope(part) for part in ast.walk(node))
 
 
+def _run(items: ast.expr) -> ast.expr:
+    """What a loop runs over, if not what a call gives that has no list."""
+    is_call = isinstance(items, ast.Call) and getattr(items.func, "attr", "") not in VIEWS
+    return items if is_call else _call(RUN, items, items)
+
+
 def _of_each(node: ast.GeneratorExp) -> ast.GeneratorExp:
     """Where it has a condition, the sides of which are over with each item."""
     for generator in node.generators:
@@ -386,6 +348,20 @@ def _of_each(node: ast.GeneratorExp) -> ast.GeneratorExp:
 
 def _is_item(node: ast.expr) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == ITEM
+
+
+def _as_row(node: ast.expr) -> ast.expr:
+    """What an item is read of, or asked for: perhaps one of several lists, of which data say which one."""
+    if _is_item(node):
+        assert isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+        node.func.id = ROW
+    return node
+
+
+def _gets_an_item(node: ast.Call) -> bool:
+    """`holder.get(key)`, `holder.get(key, default)`."""
+    is_get = isinstance(node.func, ast.Attribute) and node.func.attr == "get" and not node.keywords
+    return is_get and 1 <= len(node.args) <= 2 and not _has_starred(node.args)
 
 
 def _is_plain(node: ast.expr) -> bool:
@@ -424,7 +400,7 @@ def _displayed(value: ast.expr) -> ast.expr:
         is_empty = value.func.id in DISPLAYED and not value.args and not value.keywords
         return _call(DISPLAYED[value.func.id], value, value) if is_empty else value
     if isinstance(value, ast.DictComp) and _stands_alone(value):
-        pair = ast.copy_location(ast.Tuple([value.key, value.value], ast.Load()), value)
+        pair = ast.copy_location(ast.Tuple([value.key, _displayed(value.value)], ast.Load()), value)
         return _call(TABLE, value, _of_each(ast.GeneratorExp(pair, value.generators)))
     return _call(TABLE, value, value) if isinstance(value, ast.Dict) else value
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dis
 import functools
+import itertools
 import types
 from collections.abc import Iterator
 
@@ -18,8 +19,10 @@ PARTS = {  # of instructions that are two; each part is of one of the two names
     "STORE_FAST_STORE_FAST": ("STORE_FAST", "STORE_FAST"),
 }
 SAME = {"LOAD_FAST_BORROW": "LOAD_FAST", "LOAD_FAST_CHECK": "LOAD_FAST", "LOAD_SMALL_INT": "LOAD_CONST"}
+VIEWS = frozenset({"keys", "values", "items", "tolist"})  # methods that give what is there
 DO_NOTHING = frozenset({"CACHE", "NOT_TAKEN"})
 READS_ITEMS = dis.opmap.get("BINARY_SUBSCR", dis.opmap["BINARY_OP"])
+CONTAINS = dis.opmap["CONTAINS_OP"]
 SUBSCRIPT = next((k for k, (name, _) in enumerate(dis._nb_ops) if name == "NB_SUBSCR"), None)  # type: ignore[attr-defined]
 
 
@@ -62,6 +65,17 @@ def reads_item_at(code: types.CodeType, place: int) -> bool:
     return operation == READS_ITEMS and (SUBSCRIPT is None or operand == SUBSCRIPT)
 
 
+def asks_whether_in_at(code: types.CodeType, place: int) -> bool:
+    """Whether the instruction at this offset is `in`, or `not in`."""
+    return code.co_code[place] == CONTAINS
+
+
+def asks_at(code: types.CodeType, place: int) -> bool:
+    """Whether the instruction at this offset reads something by a key, or asks whether one is there."""
+    name = dis.opname[code.co_code[place]]
+    return reads_item_at(code, place) or asks_whether_in_at(code, place) or ("CALL" in name and "get" in code.co_names)
+
+
 def is_run_over(code: types.CodeType, place: int) -> bool:
     """Whether the instruction behind this offset asks for an iterator of what is there then, and of nothing else."""
     following = code.co_code[place + 2 :: 2]
@@ -69,8 +83,17 @@ def is_run_over(code: types.CodeType, place: int) -> bool:
     return dis.opname[operation] == "GET_ITER"
 
 
+def runs_over_what_is_there(code: types.CodeType) -> bool:
+    """Whether a loop runs over something that is not what a function has just given."""
+    around = itertools.pairwise(one.opname for one in instructions_of(code))
+    before = {one for one, then in around if then == "GET_ITER"}
+    return not before <= {"CALL"} or (bool(before) and not VIEWS.isdisjoint(code.co_names))
+
+
 def reads_items(code: types.CodeType) -> bool:
-    """Whether one of its instructions reads something by an index or key."""
+    """Whether one of its instructions reads something by an index or key, or asks whether it is there."""
+    if CONTAINS in code.co_code[::2] or "get" in code.co_names:
+        return True
     if READS_ITEMS not in code.co_code[::2]:
         return False
     return SUBSCRIPT is None or any(i.opname == "BINARY_SUBSCR" for i in instructions_of(code))

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from .caches import copy_of_cached, copy_of_cached_property
-from .comprehensions import HELPERS, rewritten
+from .comprehensions import rewritten
 from .identity_methods import identity_methods
 from .made import MadeOf
 from .sets_in_order import FrozenInOrder, SetInOrder, plain_copy
@@ -51,6 +51,7 @@ from .shadows import (
 )
 from .single_dispatch import dispatcher, dispatching_method, is_dispatcher
 from .used_names import names_in_class_bodies
+from .written_calls import HELPERS
 
 # NumPy as SciPy sees it: since NumPy 2 the same functions.
 ARRAY_API = frozenset(f"{holder}array_api_compat.numpy" for holder in VENDORED)
@@ -481,13 +482,12 @@ class Namespace:
         if (plain := plain_copy(items, _ATOMS)) is not None:
             return plain
         copy = SetInOrder()
-        self._unfilled.append(lambda: self._uninserted.append(copy.filled([self._see(item, name) for item in items])))
+        self._unfilled.append(lambda: self._uninserted.append(copy.filled([self._see(i, name) for i in items])))
         return copy
 
     def _copy_dict(self, items: Any, name: str) -> Any:
         kind = type(items)
-        factory = (self._see(items.default_factory, name),) if kind is collections.defaultdict else ()
-        copy: Any = kind(*factory)
+        copy: Any = kind(*([self._see(items.default_factory, name)] if kind is collections.defaultdict else []))
         self._fill_dict(kind, items, copy, name)
         return copy
 

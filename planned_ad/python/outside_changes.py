@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from .comprehensions import HELPERS
 from .liveness import catches_anywhere
 from .namespace import Namespace
 from .shadows import ShadowClass, ShadowModule, is_library
 from .structure import attributes_of
 from .world import of_the_world
+from .written_calls import HELPERS
 
 Contents = Mapping[Any, Any]
 OF_SHADOWS = frozenset(  # what shadows of globals and of modules have from the start

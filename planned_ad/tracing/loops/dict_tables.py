@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...python.comprehensions import dict_made
 from ...python.frames import user_frames
 from ...python.subscripts import is_written_in
+from ...python.written_calls import dict_made
 from ...tape.guards import RAISES
 from ..record.promotion import INT
 from ..record.storage import Storage
@@ -127,6 +127,7 @@ class DictTable(ListInTrace):
     is_written = True
     column: Written
     present: Any
+    _read: tuple[Any, Any] = (None, 0)  # the key that was read last, and its place
 
     def __init__(self, recorder: Recorder, site: Site, items: dict[Any, Any] | None):
         super().__init__(recorder, site, dict)
@@ -205,6 +206,13 @@ class DictTable(ListInTrace):
         there = self.recorder.apply("logical_and", inside, self.recorder.value_of(found))
         return ScalarTracer(self.recorder, there, is_python=True)
 
+    def _place_read(self, key: Any) -> Any:
+        """Where the value of a key lies that was read on the way here, and so was there: `counts[key] += 1`."""
+        known, place = self._read
+        if known is not key or not self.recorder.scopes.sees(self.recorder.value_of(place)):
+            raise self.refuse()
+        return place
+
     def _value(self, place: Any) -> Any:
         return self.column.item(self, place)  # type: ignore[arg-type]
 
@@ -220,12 +228,13 @@ class DictTable(ListInTrace):
             raise self.refuse()
         else:
             self.recorder.scopes.require_after(self.recorder.value_of(found), RAISES, NOT_A_KEY)
+            self._read = (key, place)
         return self._value(place)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         place, inside = self._place(key)
         if inside is not None:
-            raise self.refuse()
+            place = self._place_read(key)
         room = self.room.with_value(self.recorder, value)
         if room is not self.room:
             raise self._decide(room)

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...python.comprehensions import exits
 from ...python.exit_syntax import RETURN
 from ...python.frames import user_frame
 from ...python.statements import extent_after
+from ...python.written_calls import exits
 from ...regions.regions import contiguous
 from ...tape.tape import Branch, Buffer, Load, Operation
 from ..lengths.run_time_arrays import RunTimeArray

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...python.comprehensions import collected, display, index, queue, record, tested_items
+from ...python.written_calls import collected, display, index, queue, record, tested_items
 from ...tape.guards import RAISES
 from ..values.loop_index import plain_or_traced
 from ..values.python_errors import is_caught

@@ -12,6 +12,7 @@ import collections
 import collections.abc
 import functools
 import itertools
+import math
 import operator
 import sys
 from dataclasses import dataclass
@@ -19,9 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from ...python.comprehensions import chosen_row, item_count, item_of
 from ...python.instructions import is_run_over
 from ...python.source import current_line
+from ...python.written_calls import chosen_row, item_count, item_of, items_of_loop
 from ...tape.guards import RAISES
 from ..lengths.elements import RunTime
 from ..record.recorder import Recorder
@@ -35,7 +36,7 @@ from ..values.scalar_tracer import ScalarTracer
 from .form import HandedOn
 from .forms import Items, Unchanged
 from .iteration import Sequence
-from .letters import CODE, Letter, has_letters, letters_of
+from .letters import CODE, PLAIN, Letter, has_letters, letters_of
 from .stored_forms import Number
 from .traced_list import TracedList
 
@@ -45,6 +46,7 @@ SIZED = (list, tuple, dict, str, set, frozenset)
 OURS = "planned_ad"
 NUMBERS = {float: np.float64, int: np.int64, bool: np.bool_}
 MOST_ITEMS = 1 << 20  # of a table that is read by several keys
+MOST_KEYS = 1 << 18  # that one may be
 MOST = 1 << 62  # of an integer in a table
 
 
@@ -127,7 +129,7 @@ def item_replacements(recorder: Recorder) -> dict[int, object]:
             if choices is None or len(row.items) * len(choices.keys) > MOST_ITEMS:
                 choices = None
                 break
-            row = row.at(key, choices)
+            row = row.at(key, choices, recorder)
             table = None if type(row.place) is int else column(row.holder, row.name, row.items)
             if table is not None and recorder.scopes.decisions.letters is None and has_letters(table):
                 loops = key.loops if type(key) is LoopIndex else recorder.scopes.open
@@ -145,7 +147,10 @@ def item_replacements(recorder: Recorder) -> dict[int, object]:
             item = item_of(holder.holder, *holder.keys) if type(holder) is ChosenRow else holder
             found = (1, item[keys[0]])
         count, item = found
-        return read(item, *keys[count:], is_row=is_row) if count < len(keys) else item
+        if count < len(keys):
+            return read(item, *keys[count:], is_row=is_row)
+        frame = sys._getframe(1)
+        return item if is_row or not is_run_over(frame.f_code, frame.f_lasti) else run(item)
 
     def length(function: Any, holder: Any, *keys: Any) -> Any:
         named = getattr(function, "__name__", ""), str(getattr(function, "__module__", "")).partition(".")[0]
@@ -159,7 +164,19 @@ def item_replacements(recorder: Recorder) -> dict[int, object]:
         found = column_of(recorder, lengths)
         return lengths[0] if found is None else found.item(None, row.place)
 
-    return {id(item_of): read, id(chosen_row): functools.partial(read, is_row=True), id(item_count): length}
+    def run(items: Any) -> Any:
+        """So a loop over a list of plain numbers stays a loop."""
+        table = table_of(recorder, items)
+        if table is None or table.has_letters:
+            return items
+        return Sequence(recorder, len(table), table.item, (table,), True)
+
+    return {
+        id(items_of_loop): run,
+        id(item_of): read,
+        id(chosen_row): functools.partial(read, is_row=True),
+        id(item_count): length,
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,9 +189,16 @@ class ChosenRow:
     place: Any
     name: tuple[Any, ...]
 
-    def at(self, key: Any, choices: Choices) -> ChosenRow:
-        items = [item[k] for item in self.items for k in choices.keys]
+    def at(self, key: Any, choices: Choices, recorder: Recorder) -> ChosenRow:
+        """What one more key reads; that it is there is required of each call."""
         place = self.place * len(choices.keys) + choices.place
+        if type(self.items[0]) is dict and not all(k in item for item in self.items for k in choices.keys):
+            there = [int(k in item) for item in self.items for k in choices.keys]
+            recorder.scopes.require_after(recorder.value_of(column_of(recorder, there).item(None, place) != 0), RAISES)
+            some = next(iter(next(filter(None, self.items)).values()))
+            items = [item.get(k, some) for item in self.items for k in choices.keys]
+        else:
+            items = [item[k] for item in self.items for k in choices.keys]
         return ChosenRow(self.holder, (*self.keys, key), items, place, (*self.name, choices.keys))
 
 
@@ -214,36 +238,40 @@ def within_table(recorder: Recorder, place: Any, last: int) -> Any:
 
 
 def choices_of(recorder: Recorder, holders: list[Any], key: Any) -> Choices | None:
-    """What a key may be, which is in each of these holders; None where that is not known, or they are no tables."""
+    """What a key may be that these holders are read by; None where that is not known, or they are no tables."""
     kind = type(holders[0])
     if kind not in (list, tuple, dict, str) or any(type(holder) is not kind for holder in holders):
         return None
+    if kind is dict:
+        found = any_of(recorder, key)
+        if found is None and type(key) is ScalarTracer:
+            return required(recorder, holders, key)
+        return found if found is not None and may_be_missing(recorder, holders, found) else None
     if type(key) in (LoopIndex, ScalarTracer):
         return integers(recorder, holders, key)
-    found = texts_or_pairs(key) if kind is dict else None
-    found = Choices((key,), 0) if found is None and type(key) in (int, str) and type(key) is not bool else found
-    if found is None:
-        return None
-    if kind is dict:
-        return found if all(k in holder for holder in holders for k in found.keys) else None
     inside = type(key) is int and all(-len(holder) <= key < len(holder) for holder in holders)
-    return found if inside else None
+    return Choices((key,), 0) if inside else None
+
+
+def may_be_missing(recorder: Recorder, holders: list[Any], choices: Choices) -> bool:
+    """Whether some of these are keys, and all are, or what the function raises where one is not is handled nowhere."""
+    there = [k in holder for holder in holders for k in choices.keys]
+    return all(there) or (any(there) and recorder.scopes.depth > 0 and not is_caught(KeyError))
+
+
+def integer_bounds(recorder: Recorder, key: Any) -> tuple[int, int] | None:
+    """Between which integers one of loops or data is; None of what is none."""
+    if type(key) is LoopIndex:
+        return recorder.scopes.bounds(key.expression)
+    return recorder.builder.limits.of(key.value) if key.dtype.kind in "iu" and not key.types else None
 
 
 def integers(recorder: Recorder, holders: list[Any], key: Any) -> Choices | None:
-    """Of an integer: all that are keys of a list, or those between which it is."""
-    if type(key) is LoopIndex:
-        first, last = recorder.scopes.bounds(key.expression)
-    elif key.dtype.kind in "iu" and not key.types:
-        first, last = recorder.builder.limits.of(key.value)
-    else:
+    """Of an integer: all that are places in a list, or those between which it is."""
+    bounds = integer_bounds(recorder, key)
+    if bounds is None:
         return None
-    if type(holders[0]) is dict:
-        is_short = last - first < min(map(len, holders))
-        keys = range(first, last + 1)
-        if is_short and all(k in h for h in holders for k in keys):
-            return Choices(keys, key - first)
-        return required(recorder, holders, key) if type(key) is ScalarTracer else None
+    first, last = bounds
     lengths = {len(holder) for holder in holders}
     if type(key) is ScalarTracer and not -min(lengths) <= first <= last < min(lengths):
         return required(recorder, holders, key)
@@ -260,14 +288,18 @@ def required(recorder: Recorder, holders: list[Any], key: ScalarTracer) -> Choic
 
     A call where it is none runs the function, which raises its error. Where that may be handled, None.
     """
-    keys = [set(holder if type(holder) is dict else range(-len(holder), len(holder))) for holder in holders]
     is_dict = type(holders[0]) is dict
+    keys = set[Any]().union(*holders) if is_dict else set(range(-len(holders[0]), len(holders[0])))
+    if integer_bounds(recorder, key) is None or any(
+        not is_dict and len(holder) != len(holders[0]) for holder in holders
+    ):
+        return None
     if not recorder.scopes.depth or is_caught(KeyError if is_dict else IndexError):
         return None
-    if any(found != keys[0] for found in keys) or not keys[0] or not all(type(k) is int for k in keys[0]):
+    if not keys or not all(type(k) is int for k in keys):
         return None
-    first, last = min(keys[0]), max(keys[0])
-    if last - first >= len(keys[0]):  # some in between are missing
+    first, last = min(keys), max(keys)
+    if last - first >= MOST_KEYS:
         return None
     wanted, apply = recorder.value_of(key, np.int64), recorder.apply
     low, high = (recorder.constant(bound, np.int64) for bound in (first, last))
@@ -280,18 +312,29 @@ def required(recorder: Recorder, holders: list[Any], key: ScalarTracer) -> Choic
     return Choices(range(first, last + 1) if is_dict else range(count), ScalarTracer(recorder, place, is_python=True))
 
 
-def texts_or_pairs(key: Any) -> Choices | None:
-    """Of a text, or a tuple with texts in it, of which data say which one."""
+def any_of(recorder: Recorder, key: Any) -> Choices | None:
+    """All that a key may be of which loops or data say which one it is: an integer, a text, a tuple of such."""
     if type(key) is Letter:
         return Choices(key.letters.texts, key.code)
-    if type(key) is not tuple or Letter not in map(type, key):
+    if type(key) in (LoopIndex, ScalarTracer):
+        bounds = integer_bounds(recorder, key)
+        if bounds is None or not 0 <= bounds[1] - bounds[0] < MOST_KEYS:
+            return None
+        return Choices(range(bounds[0], bounds[1] + 1), key - bounds[0])
+    if type(key) is not tuple:
+        return Choices((key,), 0) if type(key) in PLAIN else None
+    return tuples([any_of(recorder, part) for part in key])
+
+
+def tuples(parts: list[Choices | None]) -> Choices | None:
+    """All tuples of such parts."""
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts) or math.prod(len(part.keys) for part in known) > MOST_KEYS:
         return None
-    parts = [texts_or_pairs(part) if type(part) is Letter else Choices((part,), 0) for part in key]
     place: Any = 0
-    for part in parts:
-        assert part is not None
+    for part in known:
         place = place * len(part.keys) + part.place
-    return Choices(tuple(itertools.product(*(part.keys for part in parts if part is not None))), place)
+    return Choices(tuple(itertools.product(*(part.keys for part in known))), place)
 
 
 def column_of(recorder: Recorder, items: collections.abc.Sequence[Any]) -> HandedOn | None:

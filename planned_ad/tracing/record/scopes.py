@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
-from ...python.comprehensions import reads_an_item
+from ...python.comprehensions import asks_whether_in, reads_an_item
 from ...python.source import Line
 from ...regions.affine import Affine, Extent, Ranges, extremes
 from ...regions.bounds import Iterations
@@ -337,6 +337,11 @@ class Scopes:
         if self.depth and not self.decisions.items and frame is not None and reads_an_item(frame):
             self.decisions.items = True
             raise self.restart()
+
+    def see_what_asks(self, frame: types.FrameType) -> None:
+        """So where members of a list are compared with a key, `key in items`."""
+        if not self.decisions.items and asks_whether_in(frame):
+            self.see_what_reads(frame)
 
     def restart(self) -> Restart:
         """The trace starts again."""

@@ -26,7 +26,18 @@ class Live(threading.local):
     """The storages that a traced program may still get at; each trace runs in one thread."""
 
     def __init__(self) -> None:
-        self.storages: weakref.WeakSet[Storage] = weakref.WeakSet()
+        self._references: list[weakref.ref[Storage]] = []
+        self._most = 1000  # references, until those to what is gone are dropped
+
+    def add(self, storage: Storage) -> None:
+        if len(self._references) >= self._most:
+            self._references = [reference for reference in self._references if reference() is not None]
+            self._most = 1000 + 2 * len(self._references)
+        self._references.append(weakref.ref(storage))
+
+    @property
+    def storages(self) -> list[Storage]:
+        return [found for reference in self._references if (found := reference()) is not None]
 
 
 LIVE = Live()
@@ -129,7 +140,7 @@ class Storage:
         self.epoch = -1
         self.version = 0
         self.reads: dict[View, Value] = {}
-        LIVE.storages.add(self)
+        LIVE.add(self)
 
     def view_of(self, geometry: np.ndarray) -> View:
         """Where an array that lies in this memory lies in it, in elements from the first element of `base`."""

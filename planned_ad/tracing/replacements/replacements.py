@@ -21,6 +21,7 @@ from ..loops.dict_tables import dict_replacements
 from ..loops.exits import exit_replacements
 from ..loops.heaps import heap_replacements
 from ..loops.list_functions import call_on_lists, has_list, list_replacements
+from ..loops.membership import membership_replacements
 from ..loops.none_or_value import decided
 from ..loops.sequences import SEQUENCES
 from ..loops.tables import item_replacements
@@ -72,6 +73,7 @@ def replacements(recorder: Recorder) -> MadeLater:
         list_replacements,
         dict_replacements,
         item_replacements,
+        membership_replacements,
         exit_replacements,
         evaluated_replacements,
         identity_replacements,

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ... import control
-from ...python.comprehensions import sort
+from ...python.written_calls import sort
 from ..loops.columns import is_chosen_in
 from ..loops.consumers import is_generator_expression
 from ..loops.expressions import as_expression

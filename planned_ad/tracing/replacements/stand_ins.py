@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import UnsupportedError
-from ...python.comprehensions import is_none, itself
 from ...python.shadows import ShadowClass, real_class
+from ...python.written_calls import is_none, itself
 from ..loops.letters import Letter
 from ..loops.none_or_value import NoneOrValue, decided
 from ..loops.references import RecordInRow

@@ -159,6 +159,8 @@ class ScalarTracer(ScalarMethods):
 
     def __bool__(self) -> bool:
         self.recorder.mark()
+        if self.recorder.scopes.depth:
+            self.recorder.scopes.see_what_asks(sys._getframe(1))
         return self.recorder.flow.test(self.recorder.builder.cast(self.value, np.dtype(bool)))
 
     def __trunc__(self) -> int:

@@ -1,0 +1,111 @@
+"""What the copy of a function that is traced calls in place of what is written: see `comprehensions`.
+
+These are what it stands for. Looked up among the built-ins, under names that no program has; the tracer has its own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .exit_syntax import EXITS
+
+COLLECTED, DISPLAY, QUEUE = "__planned_ad_collected__", "__planned_ad_display__", "__planned_ad_queue__"
+RECORD, TABLE = "__planned_ad_record__", "__planned_ad_table__"
+ITSELF, IS_NONE, SORT = "__planned_ad_itself__", "__planned_ad_is_none__", "__planned_ad_sort__"
+INDEX, EACH = "__planned_ad_index__", "__planned_ad_each__"
+ITEM, ROW, LENGTH = "__planned_ad_item__", "__planned_ad_row__", "__planned_ad_length__"
+HAS, GET, RUN = "__planned_ad_has__", "__planned_ad_get__", "__planned_ad_run__"
+
+
+def collected(items: Any, kind: Any = list) -> Any:
+    """What a list comprehension stands for; the tracer has its own."""
+    return kind(items)
+
+
+def display(items: list) -> list:
+    """What a list display that is assigned stands for; the tracer has its own."""
+    return items
+
+
+def record(items: Any) -> Any:
+    """What another list or dict display stands for; the tracer has its own."""
+    return items
+
+
+def dict_made(items: Any) -> Any:
+    """What an assigned dict stands for, or one of such pairs of keys and values; the tracer has its own."""
+    return items if type(items) is dict else dict(items)
+
+
+def queue(kind: Any, *args: Any, **options: Any) -> Any:
+    """What `deque(...)` stands for; the tracer has its own."""
+    return kind(*args, **options)
+
+
+def itself(obj: object) -> object:
+    """What is compared by `is`; the tracer has its own."""
+    return obj
+
+
+def is_none(obj: object) -> bool:
+    """What `obj is None` stands for; the tracer has its own."""
+    return obj is None
+
+
+def exits(line: int, items: Any = None) -> Any:
+    """What a loop runs over whose exits are followed, by the line of its statement; the tracer has its own."""
+    return items
+
+
+def sort(items: Any, **options: Any) -> None:
+    """What `items.sort(...)` stands for; the tracer has its own."""
+    items.sort(**options)
+
+
+def index(items: Any, value: Any) -> Any:
+    """What `items.index(value)` stands for; the tracer has its own."""
+    return items.index(value)
+
+
+def tested_items(items: Any) -> Any:
+    """What a generator expression with a condition runs over; the tracer has its own."""
+    return items
+
+
+def item_of(holder: Any, *keys: Any) -> Any:
+    """What `holder[key]`, or `holder[key][other]`, stands for; the tracer has its own."""
+    for key in keys:
+        holder = holder[key]
+    return holder
+
+
+def chosen_row(holder: Any, *keys: Any) -> Any:
+    """What `holder[key]` stands for of which an item is read, by a key that is computed after it: `a[i][b[j]]`."""
+    return item_of(holder, *keys)
+
+
+def item_count(function: Any, holder: Any, *keys: Any) -> Any:
+    """What `len(holder[key])` stands for, by the function that `len` is; the tracer has its own."""
+    return function(item_of(holder, *keys))
+
+
+def is_in(key: Any, holder: Any) -> bool:
+    """What `key in holder` stands for; the tracer has its own."""
+    return key in holder
+
+
+def item_or_default(holder: Any, *args: Any) -> Any:
+    """What `holder.get(key)`, or `holder.get(key, default)`, stands for; the tracer has its own."""
+    return holder.get(*args)
+
+
+def items_of_loop(items: Any) -> Any:
+    """What a loop runs over that may be a list of plain numbers; the tracer has its own."""
+    return items
+
+
+HELPERS = {
+    SORT: sort, COLLECTED: collected, DISPLAY: display, RECORD: record, TABLE: dict_made, QUEUE: queue, ITSELF: itself,
+    IS_NONE: is_none, EXITS: exits, ITEM: item_of, ROW: chosen_row, LENGTH: item_count, INDEX: index,
+    EACH: tested_items, HAS: is_in, GET: item_or_default, RUN: items_of_loop,
+}  # fmt: skip
