@@ -227,6 +227,7 @@ class ShortAxes:
 
         def root(id: int) -> int:
             while parent[id] != id:
+                parent[id] = parent[parent[id]]
                 id = parent[id]
             return id
 

@@ -57,7 +57,9 @@ def turned_block(operations: tuple[Operation, ...], kept: set[int]) -> tuple[Ope
     found = tuple(op.with_blocks(*changed[k]) if k in changed else op for k, op in enumerate(operations))
     if not any(runs_down(region.view) for op in found if not op.blocks for region in (*op.reads, *op.writes)):
         return found if changed else operations
-    axes = {position: group.turning() for group in groups_of(found, kept) for position in group.members}
+    axes: dict[int, tuple[int, ...]] = {}
+    for group in groups_of(found, kept):
+        axes |= dict.fromkeys(group.members, group.turning())
     if not any(axes.values()):
         return found if changed else operations
     return tuple(turned_over(op, k, axes) for k, op in enumerate(found))

@@ -24,7 +24,7 @@ import types
 from collections.abc import Collection, Iterator
 
 from .exit_syntax import Exits
-from .instructions import VIEWS, asks_at, asks_whether_in_at, instructions_of, reads_items, runs_over_what_is_there
+from .instructions import asks_at, asks_whether_in_at, instructions_of, reads_items, runs_over_what_is_there
 from .written_calls import (
     COLLECTED,
     DISPLAY,
@@ -48,6 +48,7 @@ KINDS = ("list", "tuple")
 DISPLAYED = {"list": DISPLAY, "dict": TABLE}
 FILLING = ("append", "setdefault")
 PLAIN = (ast.Name, ast.Constant, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.expr_context)
+NO_LISTS = ("range", "enumerate", "zip", "map", "filter", "reversed", ITEM, ROW)
 STORES = [operation for name, operation in dis.opmap.items() if name.startswith("STORE_")]
 TESTS = frozenset(name for name in dis.opname if "JUMP_IF" in name)
 BUILD_LIST, MAP_ADD, DICT_MERGE, IS_OP, LOAD_CONST = (
@@ -334,8 +335,8 @@ def _stands_alone(node: ast.ListComp | ast.DictComp) -> bool:
 
 def _run(items: ast.expr) -> ast.expr:
     """What a loop runs over, if not what a call gives that has no list."""
-    is_call = isinstance(items, ast.Call) and getattr(items.func, "attr", "") not in VIEWS
-    return items if is_call else _call(RUN, items, items)
+    is_other = isinstance(items, ast.Call) and getattr(items.func, "id", "") in NO_LISTS
+    return items if is_other else _call(RUN, items, items)
 
 
 def _of_each(node: ast.GeneratorExp) -> ast.GeneratorExp:

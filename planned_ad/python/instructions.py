@@ -19,7 +19,7 @@ PARTS = {  # of instructions that are two; each part is of one of the two names
     "STORE_FAST_STORE_FAST": ("STORE_FAST", "STORE_FAST"),
 }
 SAME = {"LOAD_FAST_BORROW": "LOAD_FAST", "LOAD_FAST_CHECK": "LOAD_FAST", "LOAD_SMALL_INT": "LOAD_CONST"}
-VIEWS = frozenset({"keys", "values", "items", "tolist"})  # methods that give what is there
+GIVING = frozenset({"keys", "values", "items", "tolist", "list", "tuple", "sorted"})  # calls that give what is there
 DO_NOTHING = frozenset({"CACHE", "NOT_TAKEN"})
 READS_ITEMS = dis.opmap.get("BINARY_SUBSCR", dis.opmap["BINARY_OP"])
 CONTAINS = dis.opmap["CONTAINS_OP"]
@@ -87,7 +87,7 @@ def runs_over_what_is_there(code: types.CodeType) -> bool:
     """Whether a loop runs over something that is not what a function has just given."""
     around = itertools.pairwise(one.opname for one in instructions_of(code))
     before = {one for one, then in around if then == "GET_ITER"}
-    return not before <= {"CALL"} or (bool(before) and not VIEWS.isdisjoint(code.co_names))
+    return not before <= {"CALL"} or (bool(before) and not GIVING.isdisjoint(code.co_names))
 
 
 def reads_items(code: types.CodeType) -> bool:

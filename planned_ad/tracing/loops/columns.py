@@ -83,10 +83,15 @@ def merged(forms: list[HandedOn | None]) -> HandedOn | None:
         return None
     found = forms[0]
     for other in forms[1:]:
-        if isinstance(found, Count) or isinstance(other, Count):  # one more in each row, and not in each iteration
+        if has_counts(found) or has_counts(other):  # one more in each row, and not in each iteration
             found = stored(found)
         found = in_one_column(found, other)
     return found
+
+
+def has_counts(form: HandedOn | None) -> bool:
+    """Whether there are integers in elements of this form that follow from the indices of the loops around."""
+    return form is not None and (isinstance(form, Count) or any(map(has_counts, form.parts())))
 
 
 def in_one_column(a: HandedOn | None, b: HandedOn | None) -> HandedOn | None:

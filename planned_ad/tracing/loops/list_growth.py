@@ -21,7 +21,7 @@ from .form import HandedOn
 from .forms import Unchanged, joined, put_parts
 from .held import is_made_of_attributes, number_type
 from .list_in_trace import is_traced_list
-from .object_copies import has_arrays_in_objects, is_whole, note_copy, note_owner, refuse_truths_in
+from .object_copies import is_whole, note_copy, note_owner, refuse_truths_in
 from .places import Key, Place
 from .references import refer_items, site_of_record
 from .stored_forms import Number
@@ -136,8 +136,6 @@ class Growth:
         form = merged([element_form(loop.recorder, part, loop.depth) for part in new])
         if form is not None:
             refuse_truths_in(grown.target, form)
-            if has_arrays_in_objects(form):
-                raise grown.target.refuse()
         if each != 1:
             form = stored(form)
         grown.standing.left = loop.recorder.copies.names_in(new)

@@ -17,11 +17,11 @@ from ...python.written_calls import is_in, item_of, item_or_default
 from ..record.recorder import Recorder
 from ..values.loop_index import LoopIndex
 from ..values.scalar_tracer import ScalarTracer
-from .letters import PLAIN
+from .letters import PLAIN, Letter
 from .tables import MOST_ITEMS, MOST_KEYS, Choices, ChosenRow, any_of, column_of, integer_bounds, tuples
 
 SETS = (set, frozenset, SetInOrder, FrozenInOrder)
-KEYS = type({}.keys())
+KEYS: type = type({}.keys())
 FEW = 4  # items of a list that are compared one by one
 BESIDE = object()  # equal to no key
 
@@ -95,8 +95,10 @@ def is_plain(holder: Any, key: Any) -> bool:
     """Whether its members are told by what they are: what Python compares, and how, is known."""
     if type(key) is LoopIndex and type(holder) in (list, tuple, range) and len(holder) <= FEW:
         return False
-    if type(holder) not in (*SETS, list, tuple, range, dict, KEYS):
+    if type(holder) not in (*SETS, list, tuple, range, dict, str, KEYS):
         return False
+    if type(holder) is str:
+        return type(key) is Letter and None not in key.letters.texts
     if len(holder) > MOST_KEYS:
         return False
     return type(holder) is range or all(map(is_plain_key, holder))

@@ -15,7 +15,7 @@ import itertools
 import math
 import operator
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,14 +30,15 @@ from ..record.storage import Storage
 from ..values.array_tracer import ArrayTracer
 from ..values.identity import is_asked
 from ..values.loop_index import LoopIndex, plain_or_traced
-from ..values.number_types import ALWAYS_ONE
+from ..values.number_types import ALWAYS_ONE, types_in
 from ..values.python_errors import is_caught
 from ..values.scalar_tracer import ScalarTracer
 from .form import HandedOn
-from .forms import Items, Unchanged
+from .forms import Items, Unchanged, joined
+from .held import is_number, number_type
 from .iteration import Sequence
 from .letters import CODE, PLAIN, Letter, has_letters, letters_of
-from .stored_forms import Number
+from .stored_forms import Array, Number
 from .traced_list import TracedList
 
 VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
@@ -92,13 +93,16 @@ class Table:
 
 
 def table_of(recorder: Recorder, holder: Any) -> Table | None:
-    """The table of what is in a list, a tuple or the like; None where that is no plain numbers, or none at all."""
+    """The table of what is in a list, a tuple or the like; None where that is no numbers, or none at all.
+
+    Of a list that is long traced numbers, and arrays to which nobody may write, are laid down in memory.
+    """
     if type(holder) not in HOLDERS or not holder:
         return None
     if type(holder) not in (tuple, str) and current_line() in recorder.scopes.decisions.resized:
         return None
     items = tuple(holder)
-    column = column_of(recorder, items)
+    column = column_of(recorder, items, laid_down=len(items) > recorder.unroll)
     return None if column is None else Table(recorder, holder, items, column)
 
 
@@ -166,8 +170,8 @@ def item_replacements(recorder: Recorder) -> dict[int, object]:
 
     def run(items: Any) -> Any:
         """So a loop over a list of plain numbers stays a loop."""
-        table = table_of(recorder, items)
-        if table is None or table.has_letters:
+        table = table_of(recorder, items.keys() if type(items) is dict else items)
+        if table is None:
             return items
         return Sequence(recorder, len(table), table.item, (table,), True)
 
@@ -194,7 +198,9 @@ class ChosenRow:
         place = self.place * len(choices.keys) + choices.place
         if type(self.items[0]) is dict and not all(k in item for item in self.items for k in choices.keys):
             there = [int(k in item) for item in self.items for k in choices.keys]
-            recorder.scopes.require_after(recorder.value_of(column_of(recorder, there).item(None, place) != 0), RAISES)
+            table = column_of(recorder, there)
+            assert table is not None
+            recorder.scopes.require_after(recorder.value_of(table.item(None, place) != 0), RAISES)
             some = next(iter(next(filter(None, self.items)).values()))
             items = [item.get(k, some) for item in self.items for k in choices.keys]
         else:
@@ -337,19 +343,23 @@ def tuples(parts: list[Choices | None]) -> Choices | None:
     return Choices(tuple(itertools.product(*(part.keys for part in known))), place)
 
 
-def column_of(recorder: Recorder, items: collections.abc.Sequence[Any]) -> HandedOn | None:
+def column_of(recorder: Recorder, items: collections.abc.Sequence[Any], laid_down: bool = False) -> HandedOn | None:
     """The items as the rows of a list, read at an index that is known at run time; None where that is not possible."""
     kinds = {type(item) for item in items}
     if kinds == {tuple}:
         if len({len(item) for item in items}) != 1:
             return None
-        parts = [column_of(recorder, part) for part in zip(*items)]
+        parts = [column_of(recorder, part, laid_down) for part in zip(*items)]
         return Items(tuple, tuple(range(len(parts))), ()).of(parts)
     if all(item is items[0] for item in items):
         return Unchanged(items[0])
     if kinds == {str}:
         letters = letters_of(recorder, items)
         return None if letters is None else Items(letters[0], CODE, ()).of([column_of(recorder, letters[1])])  # type: ignore[arg-type]
+    if laid_down and any(kind is ScalarTracer or issubclass(kind, np.generic) for kind in kinds):
+        return numbers_laid_down(recorder, items)
+    if laid_down and kinds == {ArrayTracer}:
+        return arrays_laid_down(recorder, items)
     if not kinds <= set(NUMBERS) or (bool in kinds and (len(kinds) > 1 or is_asked(recorder))):
         return None
     if int in kinds and any(type(item) is int and abs(item) > MOST for item in items):
@@ -358,6 +368,31 @@ def column_of(recorder: Recorder, items: collections.abc.Sequence[Any]) -> Hande
     data: np.ndarray = np.array(items, NUMBERS[float if float in kinds else kinds.pop()])
     array = ArrayTracer(recorder, Storage(data, recorder.builder.line), data)
     return Plain(data.dtype, True, memory=array, types=types if len(types) > 1 else ALWAYS_ONE)
+
+
+def numbers_laid_down(recorder: Recorder, items: collections.abc.Sequence[Any]) -> HandedOn | None:
+    """Numbers of one kind of which some are traced, in an array."""
+    form: HandedOn | None = None
+    for item in items:
+        if not is_number(item) or type(item) is LoopIndex:
+            return None
+        one = Number(*number_type(item), types=types_in(item), is_data=recorder.is_scalar(item))
+        form = one if form is None else joined(form, one, exact=True)
+        if form is None:
+            return None
+    memory = recorder.call(np.array, (list(items),), {})
+    return replace(form, memory=memory) if isinstance(form, Number) and memory.dtype == form.dtype else None
+
+
+def arrays_laid_down(recorder: Recorder, items: collections.abc.Sequence[Any]) -> HandedOn | None:
+    """Arrays of one shape, to which nobody may write, in one array."""
+    shape, dtype = items[0].shape, items[0].dtype
+    are_alike = shape and all((item.shape, item.dtype) == (shape, dtype) for item in items)
+    if not are_alike or not all(item.storage.captured for item in items) or is_asked(recorder):
+        return None
+    memory = recorder.call(np.array, (list(items),), {})
+    memory.storage.chosen = True
+    return Array(dtype, shape, memory=memory)
 
 
 @dataclass
