@@ -36,6 +36,7 @@ library routine needs it in memory. Each anchor carries its reason.
 from __future__ import annotations
 
 import itertools
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
@@ -84,6 +85,14 @@ class Leaf:
     view: View
     source: Kept | Loaded | Again
     since: int = -1
+
+
+def writes_within(op: Operation) -> dict[int, list[Region]]:
+    """What is written to in the blocks of an operation, each region once, by buffers."""
+    found: dict[int, list[Region]] = defaultdict(list)
+    for region in dict.fromkeys(written for inner in walk((op,)) for written in inner.writes):
+        found[region.buffer].append(region)
+    return found
 
 
 @dataclass
@@ -256,9 +265,9 @@ class Anchors:
         for value in op.steering:
             if not isinstance(self.made[value.id][1], Constant):
                 self.anchor(value, "decides what is run")
-        known = dict(self.made)
+        known, written = dict(self.made), writes_within(op)
         for value in op.inputs:
-            if self.found_inside(position, op, value):
+            if self.found_inside(position, written, value):
                 known[value.id] = (BEFORE, self.made[value.id][1])
             else:
                 self.anchor(value, "read in each iteration of a loop" if isinstance(op, Loop) else "read by a branch")
@@ -269,8 +278,8 @@ class Anchors:
             blocks[-1].decide()
         self.inside[position] = tuple(blocks)
 
-    def found_inside(self, position: int, op: Loop | Branch, value: Value) -> bool:
-        """Whether the blocks of `op` find `value` as well: a constant, an index, or memory that stays as it is."""
+    def found_inside(self, position: int, written: dict[int, list[Region]], value: Value) -> bool:
+        """Whether blocks that write so find `value` as well: a constant, an index, or memory that stays as it is."""
         made = self.made[value.id][1]
         if isinstance(made, Constant | IndexValue):
             return True
@@ -279,7 +288,7 @@ class Anchors:
         region = made.region
         if self.history.first_write(region, self.made[value.id][0], position) is not None:
             return False
-        return not any(overlap(written, region) for inner in walk((op,)) for written in inner.writes)
+        return not any(overlap(other, region) for other in written.get(region.buffer, ()))
 
     def parts_of(self, value: Value) -> Parts:
         """What evaluating `value` evaluates."""

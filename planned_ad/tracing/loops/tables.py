@@ -169,9 +169,9 @@ def item_replacements(recorder: Recorder) -> dict[int, object]:
         return lengths[0] if found is None else found.item(None, row.place)
 
     def run(items: Any) -> Any:
-        """So a loop over a list of plain numbers stays a loop."""
+        """So a loop over a long list of numbers stays a loop; one over a short list is Python's."""
         table = table_of(recorder, items.keys() if type(items) is dict else items)
-        if table is None:
+        if table is None or len(table) <= recorder.unroll:
             return items
         return Sequence(recorder, len(table), table.item, (table,), True)
 
