@@ -10,7 +10,7 @@ import numpy as np
 from planned_ad.calls.entries import OPTIMIZATION
 from planned_ad.calls.parameters import Place
 from planned_ad.calls.specs import leaf_spec
-from planned_ad.kernels.emit import KernelEmitter, cut, workspace_nbytes
+from planned_ad.kernels.emit import KernelEmitter, cut_plan, workspace_nbytes
 from planned_ad.kernels.entry.callpath import BuiltCall, EmitKernel, compiled_call, loaded_call
 from planned_ad.kernels.entry.callspec import CallSpec
 from planned_ad.kernels.llvm.codelibrary import Optimization
@@ -52,7 +52,7 @@ class CompiledTape:
             ),
             workspace_nbytes=workspace_nbytes(self.memory),
         )
-        emitter = KernelEmitter(self.memory, cut(self.memory.steps), tape.arguments, self.memory.workspace_nbytes)
+        emitter = KernelEmitter(self.memory, cut_plan(self.memory), tape.arguments, self.memory.workspace_nbytes)
         self.call: BuiltCall = make_builtin(
             "tape",
             "",

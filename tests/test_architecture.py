@@ -147,7 +147,7 @@ TWO_MEANINGS = """
     Active Call Comparison CompiledCall Copy Derivative Exits Leaf Made Memory
     Outside Place Position Segment Snapshot Watch Write add at
     axes_of axis_of block_rows body call cast cell collected common_shape compiled constant coordinates copied
-    cut decides described directed dtype_of elementwise fixed flipped gather gathered get hessian
+    decides described directed dtype_of elementwise fixed flipped gather gathered get hessian
     identifier in_place_of is_fixed is_floating is_number is_plain jacobian joined kind_of
     like memory_of moved moves nonzero number numbers_of operand over packed place place_of power
     put read_by reduced refuse renamed result_of rounded run same scanned scatter

@@ -119,6 +119,31 @@ def attribute_of_one_that_is_in(x):
 
 
 @program
+def attribute_set_after_it_is_in(x):
+    log, m = [], x[:2] * 1.0
+    for t in range(N):
+        s = State(t, m)
+        log.append(s)
+        m = m * 0.9 + x[t]
+        s.m = m
+    m += 1.0
+    return sum(s.m.sum() * s.t for s in log)
+
+
+@program
+def attribute_set_on_one_side_after_it_is_in(x):
+    log, m = [], x[:2] * 1.0
+    for t in range(N):
+        s = State(t, m)
+        log.append(s)
+        m = m * 0.9 + x[t]
+        if t % 2:
+            s.m = m
+    m[0] += 1.0
+    return sum(s.m.sum() * s.t for s in log)
+
+
+@program
 def arrays_written_to_in_another_loop(x):
     log = []
     for k in range(N):

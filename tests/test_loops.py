@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from planned_ad.differentiate.reverse import reverse
-from planned_ad.kernels.emit import KernelEmitter, cut
+from planned_ad.kernels.emit import KernelEmitter, cut_plan
 from planned_ad.kernels.entry.callspec import ArraySpec, CallSpec
 from planned_ad.passes.boundary import store_results
 from planned_ad.passes.pipeline import simplify
@@ -119,7 +119,7 @@ def test_compiled_loops_equal_interpreted_ones(program):
     plan = plan_memory(joint)
     array = ArraySpec(dtype=x.dtype, shape=x.shape, strides=x.strides, writeable=True)
     spec = CallSpec(arguments=(array, array), disjoint=((0, 1),), workspace_nbytes=plan.workspace_nbytes)
-    emitter = KernelEmitter(plan, cut(plan.steps), joint.arguments, plan.workspace_nbytes)
+    emitter = KernelEmitter(plan, cut_plan(plan), joint.arguments, plan.workspace_nbytes)
     call = make_builtin(
         "gradient",
         "",

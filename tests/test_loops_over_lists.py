@@ -19,6 +19,7 @@ NUMBERS = np.random.default_rng(1).normal(size=N).tolist()
 PAIRS = [(k * 3 % N, (k * 7 + 1) % N) for k in range(30)]
 SPRINGS = [(k, k + 1, 1.0 + 0.1 * k) for k in range(N)]
 RATES = {k: 0.1 * k for k in range(N)}
+POINTS = list(np.random.default_rng(2).normal(size=(N, 3)))
 UNEVEN = [[0.1 * (j + k) for j in range(1 + k % 4)] for k in range(N)]
 PROGRAMS = Programs()
 program, rolled = PROGRAMS.program, PROGRAMS.rolled
@@ -171,6 +172,48 @@ def an_iterator_that_two_loops_share(x):
     return total
 
 
+@rolled
+def arrays(x):
+    total = 0.0
+    for z in POINTS:
+        total += huber(np.sum(z * x[:3]))
+    for k, z in enumerate(POINTS):
+        total += z[k % 3] * x[k]
+    return total
+
+
+@program
+def which_array_it_is(x):
+    total, known = 0.0, {id(POINTS[3]): 1.0, id(POINTS[4]): 2.0}
+    for z in POINTS:
+        total += x[0] if z is POINTS[3] else 0.0
+        total += known.get(id(z), 0.0) * x[1]
+        for w in POINTS:
+            total += x[2] if z is not w else x[3] * z[0]
+    return total
+
+
+@program
+def of_which_type_numbers_are(x):
+    items, total = [x[k] * 2.0 if k % 2 else 1.5 for k in range(N)], 0.0
+    for v in items:
+        total += v if isinstance(v, np.float64) else 2.0 * v * x[0]
+    grown = []
+    for k in range(N):
+        grown.append(x[k] * 2.0 if x[k] > 0.5 else 1.5)  # noqa: PERF401
+    for v in grown:
+        total += v * x[1] if type(v) is float else v
+    return total
+
+
+@program
+def numpy_numbers(x):
+    total = 0.0
+    for z in [*POINTS[0], *np.arange(N), *np.linspace(0.0, 1.0, N)]:
+        total += z * x[0] if hasattr(z, "dtype") else x[1]
+    return total
+
+
 @pytest.mark.parametrize("unroll", [0, 16])
 @pytest.mark.parametrize("f", PROGRAMS.all)
 def test_value_and_slope(f, unroll):
@@ -191,6 +234,18 @@ def test_one_trace_for_all_inputs(f):
         x = rng.random(SIZE)
         assert plan(x) == pytest.approx(f(x), rel=1e-12)
     assert len(plan._variants) == 1
+
+
+def test_integers_beyond_64_bits_are_refused():
+    def f(x):
+        total = 0.0
+        for i in range(N):
+            v = 3**30 + i
+            total += float((v * v) % 1000) * x[0]
+        return total
+
+    with pytest.raises(planned_ad.errors.BoundsError, match="more than 64 bits"):
+        planned_ad.compile(f, (np.ones(SIZE),), check=False)(np.ones(SIZE))
 
 
 def test_a_list_outside_may_change():

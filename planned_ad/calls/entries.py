@@ -18,7 +18,7 @@ from ..differentiate.keep.split import split
 from ..differentiate.one_number import goes_forwards, gradient_forwards
 from ..differentiate.reverse import reverse
 from ..errors import NotDifferentiableError, UnsupportedError
-from ..kernels.emit import KernelEmitter, cut, flops, weight_of, workspace_nbytes
+from ..kernels.emit import KernelEmitter, cut_plan, flops, weight_of, workspace_nbytes
 from ..kernels.entry.callpath import BuiltCall, CallCode, EmitKernel, compiled_call, loaded_call
 from ..kernels.entry.callspec import CallSpec
 from ..kernels.llvm.codelibrary import Optimization
@@ -268,7 +268,7 @@ def emission(
 ) -> EmitKernel:
     """What emits the kernel of a plan, which knows each buffer on the tape by an address of its own."""
     own = [id for id in buffers if id != TAPE_BUFFER]
-    emitter = emitter_of(memory, cut(memory.steps), (*own, *on_tape), memory.workspace_nbytes)
+    emitter = emitter_of(memory, cut_plan(memory), (*own, *on_tape), memory.workspace_nbytes)
 
     def emit(builder: Any, context: Any, leaves: Sequence[Any], workspace: Any) -> Any:
         found = [leaf for id, leaf in zip(buffers, leaves) if id != TAPE_BUFFER]

@@ -1,7 +1,8 @@
 """Emit a memory plan as typed LLVM: one function per some hundreds of items, called in order.
 
 LLVM's work on one function grows faster than its length (66 s for 100,000 operations in one block), so long plans
-are cut, between steps and inside long scalar blocks; numbers that cross a cut inside a block go through memory. Nests
+are cut, between steps and inside long scalar blocks; numbers that cross a cut inside a block go through memory. So are
+long bodies of loops and sides of branches, whose functions are passed the indices of the loops around. Nests
 that are equal but for where their memory lies (the time steps of an unrolled loop) share one function.
 """
 
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -52,6 +53,7 @@ from .threads.division import cut_steps
 from .threads.parts import LoopParts, NestParts, Parts, ProductParts, scratch_for
 
 FUNCTION_ITEMS = 1200
+LONG_BLOCK = 4 * FUNCTION_ITEMS  # of a loop or branch: shorter ones are emitted in place
 REPEATED_FROM = 8  # nests: shorter plans are emitted in place
 
 INTEGER = np.dtype(np.int64)
@@ -213,17 +215,44 @@ class KernelEmitter:
                 goes_on = builder.append_basic_block("goes_on")
                 builder.cbranch(self.predicate(builder, branch, pointers), goes_on, around.after)
                 builder.position_at_end(goes_on)
-                self.emit_steps(builder, branch.then, pointers)
+                self.emit_block(builder, branch.then, pointers)
             else:
-                self.emit_steps(builder, step.steps, pointers)
+                self.emit_block(builder, step.steps, pointers)
         del pointers.indices[op.index]
 
     def emit_branch(self, builder: ir.IRBuilder, step: BranchStep, pointers: Pointers) -> None:
         with builder.if_else(self.predicate(builder, step, pointers)) as (then, otherwise):
             with then:
-                self.emit_steps(builder, step.then, pointers)
+                self.emit_block(builder, step.then, pointers)
             with otherwise:
-                self.emit_steps(builder, step.otherwise, pointers)
+                self.emit_block(builder, step.otherwise, pointers)
+
+    def emit_block(self, builder: ir.IRBuilder, steps: list[Step], pointers: Pointers) -> None:
+        """The steps in a loop or a branch: of a long block in functions of their own."""
+        is_long = sum(map(weight_of, steps)) > LONG_BLOCK
+        for run in in_runs(steps) if is_long else [steps]:
+            apart = is_long and not any(id(step) in self.parts for step in walk_steps(run))
+            if apart and all(isinstance(step, Nest | LoopStep | BranchStep) for step in walk_steps(run)):
+                memories = list(addressed_by(run))
+                function = self.block_function(builder.module, run, memories, list(pointers.indices))
+                builder.call(function, [*map(pointers.of, memories), *pointers.indices.values()])
+            else:
+                self.emit_steps(builder, run, pointers)
+
+    def block_function(
+        self, module: ir.Module, steps: list[Step], memories: list[Memory], indices: list[int]
+    ) -> ir.Function:
+        """Steps as a function of the addresses of their memories, and of the indices of the loops around."""
+        kind = ir.FunctionType(ir.VoidType(), [POINTER] * len(memories) + [I64] * len(indices))
+        function = ir.Function(module, kind, module.get_unique_name("block"))
+        function.linkage = "internal"
+        function.attributes.add("noinline")
+        align_stack(function)
+        builder = TerseBuilder(function.append_basic_block("entry"))
+        addresses, numbers = function.args[: len(memories)], function.args[len(memories) :]
+        self.emit_steps(builder, steps, Pointers(dict(zip(memories, addresses)), dict(zip(indices, numbers))))
+        builder.ret_void()
+        return function
 
     def predicate(self, builder: ir.IRBuilder, step: BranchStep, pointers: Pointers) -> ir.Value:
         offset = pointers.offset(builder, step.view.offset)
@@ -294,19 +323,40 @@ def repeated_nests(chunks: Sequence[Sequence[Step]]) -> frozenset[object]:
     return frozenset(shape for shape, times in shapes.items() if times > 1)
 
 
-def cut(steps: Sequence[Step]) -> list[list[Step]]:
+def cut_plan(plan: MemoryPlan) -> list[list[Step]]:
+    """The steps of a plan in runs of about `FUNCTION_ITEMS` items."""
+    is_long = any(not isinstance(step, Nest) and weight_of(step) > LONG_BLOCK for step in plan.steps)
+    return in_runs(cut_blocks(plan.steps, frozenset(cut_steps(plan) if is_long else ())))
+
+
+def cut_blocks(steps: Sequence[Step], in_parts: frozenset[int]) -> list[Step]:
+    """Steps with long scalar blocks cut, also in long loops and branches; not what is done in parts."""
+    found: list[Step] = []
+    for step in steps:
+        if id(step) in in_parts:
+            found.append(step)
+        elif isinstance(step, LoopStep) and weight_of(step) > LONG_BLOCK:
+            found.append(replace(step, steps=cut_blocks(step.steps, in_parts)))
+        elif isinstance(step, BranchStep) and weight_of(step) > LONG_BLOCK:
+            then, otherwise = (cut_blocks(block, in_parts) for block in step.blocks)
+            found.append(replace(step, then=then, otherwise=otherwise))
+        else:
+            found += cut_block(step)
+    return found
+
+
+def in_runs(steps: Iterable[Step]) -> list[list[Step]]:
     """Steps in runs of about `FUNCTION_ITEMS` items."""
-    chunks: list[list[Step]] = [[]]
+    runs: list[list[Step]] = [[]]
     size = 0
     for step in steps:
-        for part in cut_block(step):
-            weight = weight_of(part)
-            if size and size + weight > FUNCTION_ITEMS:
-                chunks.append([])
-                size = 0
-            chunks[-1].append(part)
-            size += weight
-    return chunks
+        weight = weight_of(step)
+        if size and size + weight > FUNCTION_ITEMS:
+            runs.append([])
+            size = 0
+        runs[-1].append(step)
+        size += weight
+    return runs
 
 
 def weight_of(step: Step) -> int:
@@ -348,7 +398,7 @@ def cut_block(step: Step) -> list[Step]:
 
 def scratch_nbytes(chunks: Sequence[Sequence[Step]]) -> int:
     """Bytes that cut scalar blocks hand over in, or that routines work in: one after the other, so the most counts."""
-    nests = [step for chunk in chunks for step in chunk if isinstance(step, Nest)]
+    nests = [step for chunk in chunks for step in walk_steps(chunk) if isinstance(step, Nest)]
     writes = [item for nest in nests for item in nest.items if isinstance(item, Write) and item.memory == SCRATCH]
     routines = [step for chunk in chunks for step in walk_steps(chunk) if isinstance(step, LibraryStep)]
     handed_over = (8 + 8 * int(write.view.offset) for write in writes)  # type: ignore[arg-type]
@@ -358,7 +408,7 @@ def scratch_nbytes(chunks: Sequence[Sequence[Step]]) -> int:
 def workspace_nbytes(plan: MemoryPlan) -> int:
     """Bytes that the kernel of a plan works in."""
     in_parts = scratch_for(cut_steps(plan).values(), plan.threads)
-    return plan.workspace_nbytes + max(scratch_nbytes(cut(plan.steps)), in_parts)
+    return plan.workspace_nbytes + max(scratch_nbytes(cut_plan(plan)), in_parts)
 
 
 def operands_of(item: Item) -> tuple[int, ...]:

@@ -110,6 +110,11 @@ def stored(form: HandedOn | None) -> HandedOn | None:
     return None if form is None else form.stored()
 
 
+def types_of_leaves(form: HandedOn | None) -> list[object]:
+    """Of which types the numbers in elements of this form may be, where those are several."""
+    return [] if form is None else [leaf.types for leaf in form.leaves() if isinstance(leaf, Number)]
+
+
 def may_be_kept(recorder: Recorder, form: HandedOn) -> bool:
     """Whether data may choose between the texts in elements of this form."""
     kind = form.kind if isinstance(form, Items) else None

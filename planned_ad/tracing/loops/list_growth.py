@@ -14,13 +14,14 @@ from ..record.aliases import Standing, copy_of
 from ..record.lost_variables import Lost
 from ..record.traced import TracedArray
 from ..values.array_tracer import ArrayTracer
-from .columns import element_form, in_one_column, may_be_kept, merged, row_count, stored
+from .columns import MOST_NESTED, element_form, in_one_column, may_be_kept, merged, row_count, stored, types_of_leaves
 from .counts import Count
 from .filled_lists import LastRows, by_assignment, is_unset, left_after, parts_of_list
 from .form import HandedOn
-from .forms import Unchanged, joined, put_parts
+from .forms import Unchanged, elements_of, joined, put_parts
 from .held import is_made_of_attributes, number_type
 from .list_in_trace import is_traced_list
+from .object_contents import attributes_held
 from .object_copies import is_whole, note_copy, note_owner, refuse_truths_in
 from .places import Key, Place
 from .references import refer_items, site_of_record
@@ -138,12 +139,13 @@ class Growth:
             refuse_truths_in(grown.target, form)
         if each != 1:
             form = stored(form)
-        grown.standing.left = loop.recorder.copies.names_in(new)
+        grown.standing.left = loop.recorder.copies.names_in(opened(new))
         for part in new:
             self._lend(grown.target, part)
         if grown.column is not None:
             common = in_one_column(grown.form, form) if each == grown.each else None
-            if common == grown.form and common is not None and self._has_room(grown, each):
+            is_same = common == grown.form and types_of_leaves(common) == types_of_leaves(grown.form)
+            if common is not None and is_same and self._has_room(grown, each):
                 self._put(grown, new)
                 return True
             if each != grown.each:
@@ -242,6 +244,9 @@ class Growth:
         elif type(element) is list or type(element) is TracedList or isinstance(element, tuple):
             for item in element.parts if type(element) is TracedList else element:
                 self._lend(owner, item, always)
+        elif type(element) is dict or is_made_of_attributes(type(element)):
+            for item in elements_of(element):
+                self._lend(owner, item, always)
 
     def _put(self, grown: Grown, new: list[Any]) -> None:
         """Record that an iteration's elements go into its rows."""
@@ -269,7 +274,7 @@ class Growth:
             with recorder.scopes.beside(loop.apart):
                 grown.rows = grown.first + grown.each * loop.whole_trips
                 grown.column = grown.form.in_rows(grown.rows, grown.target, loop.index, loop.depth)
-            grown.standing.initial = recorder.copies.names_in(first)
+            grown.standing.initial = recorder.copies.names_in(opened(first))
             grown.standing.names |= grown.standing.initial
             self._note_copies(grown, first)
             for part in first:
@@ -316,6 +321,19 @@ class Growth:
             copy = copy_of(grown.standing, lambda reason, first: grown.target.refuse(), over=over)
             for storage in grown.column.own_storages():
                 copies.known[storage.name] = copy  # rows of earlier iterations are not made anew
+
+
+def opened(value: Any, depth: int = MOST_NESTED) -> Any:
+    """A value with dicts of their attributes in place of the objects in it."""
+    kind = type(value)
+    if not depth:
+        return value
+    if kind is list or isinstance(value, tuple):
+        return [opened(item, depth) for item in value]
+    if kind is dict or is_made_of_attributes(kind):
+        items = value.items() if kind is dict else attributes_held(value)
+        return {key: opened(item, depth - 1) for key, item in items}
+    return value
 
 
 def lists_in(value: Any) -> Iterator[Any]:

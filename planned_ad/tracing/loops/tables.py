@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from ...python.frames import user_frame
 from ...python.instructions import is_run_over
 from ...python.source import current_line
 from ...python.written_calls import chosen_row, item_count, item_of, items_of_loop
@@ -380,15 +381,27 @@ def numbers_laid_down(recorder: Recorder, items: collections.abc.Sequence[Any]) 
         form = one if form is None else joined(form, one, exact=True)
         if form is None:
             return None
+    if not may_be_rows(recorder):
+        return None
     memory = recorder.call(np.array, (list(items),), {})
     return replace(form, memory=memory) if isinstance(form, Number) and memory.dtype == form.dtype else None
+
+
+def may_be_rows(recorder: Recorder) -> bool:
+    """Whether what is read here may be another object each time: unless code was met that asks which one it has."""
+    frame = user_frame(sys._getframe(1))
+    site = None if frame is None else (frame.f_code, frame.f_lasti)
+    if site is None or site in recorder.scopes.decisions.plain:
+        return False
+    recorder.rows_given.add(site)
+    return True
 
 
 def arrays_laid_down(recorder: Recorder, items: collections.abc.Sequence[Any]) -> HandedOn | None:
     """Arrays of one shape, to which nobody may write, in one array."""
     shape, dtype = items[0].shape, items[0].dtype
     are_alike = shape and all((item.shape, item.dtype) == (shape, dtype) for item in items)
-    if not are_alike or not all(item.storage.captured for item in items) or is_asked(recorder):
+    if not are_alike or not all(item.storage.captured for item in items) or not may_be_rows(recorder):
         return None
     memory = recorder.call(np.array, (list(items),), {})
     memory.storage.chosen = True

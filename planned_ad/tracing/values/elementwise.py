@@ -104,11 +104,11 @@ def record_ufunc(
     common: Callable[[list[tuple[int, ...]]], tuple[int, ...]] = common_shape,
 ) -> Any:
     """As `elementwise`, of operands whose shapes broadcast to what `common` says."""
+    operands = tuple([o.traced() if issubclass(type(o), Traced) else o for o in operands])
     may_grow = is_operator and ufunc in GROWING and any(map(recorder.is_scalar, operands))
     may_grow = may_grow and (ufunc not in SUMS or all(map(may_be_large, operands)))
     may_grow = may_grow and not (ufunc is np.right_shift and type(operands[1]) is int)
     may_grow = may_grow and not (ufunc is np.multiply and any(type(o) is int and abs(o) <= 1 for o in operands))
-    operands = tuple([o.traced() if issubclass(type(o), Traced) else o for o in operands])
     facts = [operand(recorder, obj) for obj in operands]
     if out is None and where is True and all(known for _, _, known in facts):
         plain = recorder.plain(operands)
