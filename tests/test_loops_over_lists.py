@@ -194,6 +194,23 @@ def which_array_it_is(x):
 
 
 @program
+def which_tuple_it_is(x):
+    total, best = 0.0, SPRINGS[3]
+    for t in SPRINGS:
+        for u in SPRINGS:
+            if t is not u:
+                total += x[t[0]] * u[2]
+        if t is best:
+            total *= x[1]
+    items = [(k, x[k]) for k in range(N)]
+    best = items[0]
+    for p in items:
+        if p is not best and p[1] > best[1]:
+            best = p
+    return total + best[1]
+
+
+@program
 def of_which_type_numbers_are(x):
     items, total = [x[k] * 2.0 if k % 2 else 1.5 for k in range(N)], 0.0
     for v in items:

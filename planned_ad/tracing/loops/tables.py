@@ -172,7 +172,7 @@ def item_replacements(recorder: Recorder) -> dict[int, object]:
     def run(items: Any) -> Any:
         """So a loop over a long list of numbers stays a loop; one over a short list is Python's."""
         table = table_of(recorder, items.keys() if type(items) is dict else items)
-        if table is None or len(table) <= recorder.unroll:
+        if table is None or len(table) <= recorder.unroll or not may_be_rows(recorder):
             return items
         return Sequence(recorder, len(table), table.item, (table,), True)
 
