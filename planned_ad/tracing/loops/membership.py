@@ -18,7 +18,7 @@ from ..record.recorder import Recorder
 from ..values.loop_index import LoopIndex
 from ..values.scalar_tracer import ScalarTracer
 from .letters import PLAIN, Letter
-from .tables import MOST_ITEMS, MOST_KEYS, Choices, ChosenRow, any_of, column_of, integer_bounds, tuples
+from .tables import MOST, MOST_ITEMS, MOST_KEYS, Choices, ChosenRow, any_of, column_of, integer_bounds, tuples
 
 SETS = (set, frozenset, SetInOrder, FrozenInOrder)
 KEYS: type = type({}.keys())
@@ -68,7 +68,7 @@ def membership_replacements(recorder: Recorder) -> dict[int, object]:
         if integer_bounds(recorder, key) is None or not keys or any(type(k) is not int for k in keys):
             return None
         first, last = min(keys), max(keys)
-        if last - first >= MOST_KEYS:
+        if last - first >= MOST_KEYS or max(-first, last) > MOST:
             return None
         apply, wanted = recorder.apply, recorder.value_of(key, np.int64)
         low, high = (recorder.constant(bound, np.int64) for bound in (first - 1, last + 1))

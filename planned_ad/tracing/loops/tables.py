@@ -306,7 +306,7 @@ def required(recorder: Recorder, holders: list[Any], key: ScalarTracer) -> Choic
     if not keys or not all(type(k) is int for k in keys):
         return None
     first, last = min(keys), max(keys)
-    if last - first >= MOST_KEYS:
+    if last - first >= MOST_KEYS or max(-first, last) > MOST:
         return None
     wanted, apply = recorder.value_of(key, np.int64), recorder.apply
     low, high = (recorder.constant(bound, np.int64) for bound in (first, last))
