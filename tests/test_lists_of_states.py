@@ -48,13 +48,60 @@ def states_of_a_filter(x):
     return total
 
 
-@rolled
+@program
 def objects(x):
     log, m = [], x[:2] * 1.0
     for k in range(N):
         m = m * 0.9 + x[k]
         log.append(State(0.1 * k, m))
     return sum(s.t * s.m[0] for s in log) + log[3].m[1] + log[-1].t
+
+
+@program
+def written_to_by_the_next_iteration(x):
+    log = []
+    best = q = {"t": 0, "m": x[:2]}
+    for i in range(N):
+        q["t"] += 3
+        q = {"t": i, "m": x[i : i + 2] * 0.5}
+        log.append(q)
+    pairs = []
+    best = q = {"t": 0, "v": x[0]}
+    for i in range(N):
+        q["t"] = 3
+        q = {"t": i, "v": x[i] * 0.5}
+        pairs.append((i, q))
+    return added_up(log) + sum(s["t"] for s in log) * x[0] + sum(q["t"] * q["v"] for _, q in pairs) + best["v"]
+
+
+@program
+def last_one_written_to_behind_the_loop(x):
+    log, q = [], {"t": 0, "v": x[1]}
+    for i in range(N):
+        q = {"t": i, "v": x[i]}
+        log.append(q)
+    q["t"] = 7
+    q["v"] *= 2.0
+    pairs, held = [], {"now": {"t": 0, "v": x[1]}}
+    for i in range(N):
+        held["now"] = {"t": i, "v": x[i]}
+        if x[i] > 0.5:
+            held["now"] = {**held["now"], "t": 1}
+        pairs.append((i, held["now"]))
+    held["now"]["t"] = 5
+    return sum(s["t"] * s["v"] for s in log) + sum(i * s["t"] * s["v"] for i, s in pairs)
+
+
+@program
+def array_of_all_written_to_in_the_end(x):
+    log, m = [], x[:2] * 1.0
+    s = State(0, x[3:5] * 2)
+    for k in range(N):
+        s = State(k, m)
+        log.append(s)
+    for k in range(1, N):
+        m[0] += x[k]
+    return sum((k + 1) * s.m[0] + s.m[1] * s.t for k, s in enumerate(log))
 
 
 @program

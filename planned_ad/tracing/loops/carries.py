@@ -221,9 +221,7 @@ class Joiner:
             parts = complex, others[1], [old, old * 0.0]
         if parts is not None and others is not None and parts[:2] == others[:2]:
             if has_places(parts[0]) and not (is_alone(old, self.then) and is_alone(new, self.now)):
-                # Where something else has the first one alone, the first iteration may leave one of the loop's own.
-                peel = (lambda reason, _: self.refuse(reason, True)) if is_alone(new, self.now) else None
-                return Nothing(refuse=peel, records=sites_to_refer(recorder, old, new))
+                return Nothing(records=sites_to_refer(recorder, old, new))
             self.is_whole = False
             listed = sites_of_lists(recorder, old) | sites_of_lists(recorder, new)
             items = tuple(self.join(name, a, b) for a, b in zip(parts[2], others[2]))

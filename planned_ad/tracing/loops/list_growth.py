@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,17 +18,18 @@ from .columns import MOST_NESTED, element_form, in_one_column, may_be_kept, merg
 from .counts import Count
 from .filled_lists import LastRows, by_assignment, is_unset, left_after, parts_of_list
 from .form import HandedOn
-from .forms import Unchanged, elements_of, joined, put_parts
-from .held import is_made_of_attributes, number_type
+from .forms import Items, Unchanged, elements_of, joined, put_parts
+from .held import has_places, is_made_of_attributes, number_type, taken_apart
 from .list_in_trace import is_traced_list
 from .object_contents import attributes_held
-from .object_copies import is_whole, note_copy, note_owner, refuse_truths_in
+from .object_copies import has_arrays_in_objects, is_whole, note_copy, note_owner, refuse_truths_in
 from .places import Key, Place
 from .references import refer_items, site_of_record
 from .stored_forms import Number
 from .traced_list import Segment, TracedList
 
 if TYPE_CHECKING:
+    from ..record.decisions import Site
     from .recorded_loop import RecordedLoop
 
 MOST_MERGED = 64  # elements from before the loop that are put in front of its rows
@@ -137,6 +138,8 @@ class Growth:
         form = merged([element_form(loop.recorder, part, loop.depth) for part in new])
         if form is not None:
             refuse_truths_in(grown.target, form)
+            if has_arrays_in_objects(form):
+                raise grown.target.refuse()
         if each != 1:
             form = stored(form)
         grown.standing.left = loop.recorder.copies.names_in(opened(new))
@@ -213,6 +216,16 @@ class Growth:
         """Whether a list that is read past its end may turn out to grow in this pass, which is then not the last."""
         found = self.lists.get(id(read))
         return found is None or found.column is None
+
+    def noted_in(self, form: HandedOn, value: Any) -> HandedOn:
+        """The form of a variable's value, which says in which lists this pass has put what it leads to."""
+        mine = set(map(id, held_within(value)))
+        sites = {
+            grown.target.site
+            for grown in self.lists.values()
+            if mine and any(id(found) in mine for part in self.new(grown) for found in held_within(part))
+        }
+        return listed_in(form, frozenset(sites)) if sites else form
 
     def holds(self, value: Any) -> bool:
         """Whether a variable's `value` is a list that this pass has put into another."""
@@ -321,6 +334,28 @@ class Growth:
             copy = copy_of(grown.standing, lambda reason, first: grown.target.refuse(), over=over)
             for storage in grown.column.own_storages():
                 copies.known[storage.name] = copy  # rows of earlier iterations are not made anew
+
+
+def held_within(value: Any, depth: int = MOST_NESTED) -> Iterator[Any]:
+    """The lists, dicts and objects that a value is, or that are in it."""
+    if type(value) is Segment or not depth:
+        return
+    parts = taken_apart(value)
+    if parts is None:
+        return
+    if has_places(parts[0]):
+        yield value
+    for item in parts[2]:
+        yield from held_within(item, depth - 1)
+
+
+def listed_in(form: HandedOn, sites: frozenset[Site]) -> HandedOn:
+    """With these lists for all dicts and objects in it: copies of what is in lists."""
+    if not isinstance(form, Items):
+        return form
+    items = tuple(listed_in(item, sites) for item in form.items)
+    listed = form.listed | sites if has_places(form.kind) else form.listed
+    return replace(form, items=items, listed=listed)
 
 
 def opened(value: Any, depth: int = MOST_NESTED) -> Any:

@@ -16,7 +16,7 @@ from .form import HandedOn
 from .forms import Items, Unchanged, as_letters, as_optional, joined
 from .held import ObjectKind, same
 from .list_growth import lists_in
-from .object_copies import has_arrays_in_objects
+from .object_copies import has_arrays_within
 from .references import RecordKind, unite
 from .settling import settles
 from .stored_forms import Number
@@ -261,7 +261,7 @@ def form_in_rows(recorder: Recorder, element: Any) -> HandedOn | None:
     if next(lists_in(element), None) is not None:
         return None
     form = element_form(recorder, element, -1)
-    if form is not None and has_arrays_in_objects(form):
+    if form is not None and has_arrays_within(form):
         return None
     return None if form is None else form_in_memory(form)
 

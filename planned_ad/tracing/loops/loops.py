@@ -304,7 +304,7 @@ class LoopTrace:
                 with self.recorder.scopes.beside(self.apart):
                     is_set = key in self.unset and (is_number(new) or type(new) is NoneOrValue)
                     join = self.joiner.join_optional if is_set else self.joiner.join
-                    self.carries[key] = join(place.name, old, new)
+                    self.carries[key] = self.growth.noted_in(join(place.name, old, new), new)
             except NotCarried as problem:
                 if not is_dead(place) and key not in self.unset:
                     raise self.peeled(str(problem)) from None

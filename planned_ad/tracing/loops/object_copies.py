@@ -53,7 +53,13 @@ def objects_in(form: HandedOn) -> Iterator[HandedOn]:
 
 
 def has_arrays_in_objects(form: HandedOn) -> bool:
-    """Whether there are objects in it that have arrays, for which rows may stand only while the list is not changed."""
+    """Whether there are objects in it, dicts aside, that have arrays: these may be written to under other names."""
+    kinds = [found for found in objects_in(form) if getattr(found, "kind", None) is not dict]
+    return not all(map(is_of_numbers, kinds))
+
+
+def has_arrays_within(form: HandedOn) -> bool:
+    """So, dicts included, for which rows may stand only while the list is not changed."""
     return not all(map(is_of_numbers, objects_in(form)))
 
 
