@@ -6,9 +6,11 @@ or `[a] * n` reads `display([a] * n)`, as do empty ones in it and those that are
 `queue(deque, items)`, and `items.index(v)` reads `index(items, v)`. `kind is float` reads
 `itself(kind) is itself(float)`: the tracer has classes of its own in place of the real ones. Where data decide what
 is None, `v is None` reads `is_none(v)`; where the index of a loop is asked for its number by what it is an index of,
-`a[i][j]` reads `item_of(a, i, j)`. All are looked up among the built-ins, under names that no program has. Where the
-source is not at hand, or is no longer that of the function, the code stays what it is. Loops that are left on a test
-are written anew by `exit_syntax`.
+`a[i][j]` reads `item_of(a, i, j)`, `k in items` reads `is_in(k, items)` and `d.get(k)` reads
+`item_or_default(d, k)`. `for v in items` always reads `for v in items_of_loop(items)`: a list gives its items to
+iterators of Python's alone. All are functions of `written_calls`, looked up among the built-ins, under names that no
+program has. Where the source is not at hand, or is no longer that of the function, the code stays what it is. Loops
+that are left on a test are written anew by `exit_syntax`.
 """
 
 import __future__
