@@ -13,20 +13,27 @@ program has. Where the source is not at hand, or is no longer that of the functi
 that are left on a test are written anew by `exit_syntax`.
 """
 
-import __future__
-
 import ast
 import collections
-import copy
 import dis
 import functools
 import itertools
-import linecache
 import types
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 
 from .exit_syntax import Exits
 from .instructions import asks_at, asks_whether_in_at, instructions_of, reads_items, runs_over_what_is_there
+from .source_text import (
+    FUTURE,
+    functions_of,
+    identity,
+    inner,
+    module_of,
+    note_text,
+    statement_at,
+    syntax,
+    text_of,
+)
 from .written_calls import (
     COLLECTED,
     DISPLAY,
@@ -58,9 +65,6 @@ BUILD_LIST, MAP_ADD, DICT_MERGE, IS_OP, LOAD_CONST = (
 )
 BUILD_MAPS = [dis.opmap[name] for name in ("BUILD_MAP", "BUILD_CONST_KEY_MAP") if name in dis.opmap]
 SCOPED = frozenset({"super", "__class__", "locals", "vars", "dir", "eval", "exec"})  # see where they are written
-FUTURE = functools.reduce(
-    int.__or__, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
-)
 
 
 def rewritten(
@@ -76,13 +80,14 @@ def rewritten(
     nones, items = nones and asks_for_none(code), items and _asks_for_items(code)
     if not followed and not nones and not items and not _is_concerned(code):
         return code
-    return _rewritten(code.co_filename, "".join(linecache.getlines(code.co_filename)), code, followed, (nones, items))
+    text = text_of(code)
+    return _rewritten(text, code, followed, (nones, items)) if text else code
 
 
 def _last_line(code: types.CodeType) -> int:
     """Of a function and those in it."""
     lines = (number for _, _, number in code.co_lines() if number is not None)
-    return max((code.co_firstlineno, *lines, *map(_last_line, _inner(code))))
+    return max((code.co_firstlineno, *lines, *map(_last_line, inner(code))))
 
 
 def _is_concerned(code: types.CodeType) -> bool:
@@ -100,7 +105,7 @@ def _is_concerned(code: types.CodeType) -> bool:
         return True
     if IS_OP in operations and any(b == IS_OP and a != LOAD_CONST for a, b in itertools.pairwise(operations)):
         return True
-    return any(map(_is_concerned, _inner(code)))
+    return any(map(_is_concerned, inner(code)))
 
 
 def _makes_dicts(code: types.CodeType) -> bool:
@@ -123,7 +128,7 @@ def asks_for_none(code: types.CodeType) -> bool:
             return True
         if name not in ("EXTENDED_ARG", "PRECALL"):
             before.append(name == "LOAD_CONST" and instruction.argval is None)
-    return any(map(asks_for_none, _inner(code)))
+    return any(map(asks_for_none, inner(code)))
 
 
 def reads_an_item(frame: types.FrameType) -> bool:
@@ -139,27 +144,20 @@ def asks_whether_in(frame: types.FrameType) -> bool:
 @functools.lru_cache(maxsize=4096)
 def _asks_for_items(code: types.CodeType) -> bool:
     """Whether it, or a function in it, reads something by an index or key."""
-    return reads_items(code) or any(map(_asks_for_items, _inner(code)))
-
-
-def _inner(code: types.CodeType) -> Iterator[types.CodeType]:
-    return (constant for constant in code.co_consts if isinstance(constant, types.CodeType))
+    return reads_items(code) or any(map(_asks_for_items, inner(code)))
 
 
 @functools.lru_cache(maxsize=512)
-def _rewritten(
-    file: str, source: str, code: types.CodeType, followed: frozenset[int], asked: tuple[bool, bool]
-) -> types.CodeType:
+def _rewritten(text: str, code: types.CodeType, followed: frozenset[int], asked: tuple[bool, bool]) -> types.CodeType:
+    tree = syntax(text)
+    statement = None if tree is None else statement_at(tree, code.co_firstlineno)
+    if statement is None:
+        return code
     try:
-        statement = _statement(_parsed(source), code.co_firstlineno)
-        if statement is None:
-            return code
-        found, functions = _compiled(file, source, statement, code.co_flags & FUTURE, followed, asked)
+        functions = _compiled(text, statement, code.co_filename, code.co_flags & FUTURE, followed, asked)
     except (SyntaxError, ValueError, RecursionError):
         return code
-    if code not in found:
-        return code  # the source is another one by now
-    candidates = [f for f in functions if _name(f) == _name(code)]
+    candidates = [f for f in functions if identity(f) == identity(code)]
     if len(candidates) != 1 or candidates[0].co_freevars != code.co_freevars:
         return code
     return candidates[0]
@@ -167,52 +165,18 @@ def _rewritten(
 
 @functools.lru_cache(maxsize=64)
 def _compiled(
-    file: str, source: str, statement: ast.stmt, flags: int, followed: frozenset[int], asked: tuple[bool, bool]
-) -> tuple[frozenset[types.CodeType], list[types.CodeType]]:
-    """The functions in a statement of a module, as they are and rewritten: all methods of a class at once."""
-    module = ast.Module([*_imports(_parsed(source)), copy.deepcopy(statement)], [])
-    found = frozenset(_functions(compile(module, file, "exec", flags, dont_inherit=True)))
+    text: str, statement: ast.stmt, file: str, flags: int, followed: frozenset[int], asked: tuple[bool, bool]
+) -> list[types.CodeType]:
+    """The functions in a statement of a module, rewritten: all methods of a class at once."""
+    tree = syntax(text)
+    assert tree is not None
+    module = module_of(tree, statement)
     module.body[-1] = _Written(*asked).visit(module.body[-1])
     if followed:
         module.body[-1] = Exits(followed).visit(module.body[-1])
-    return found, list(_functions(compile(module, file, "exec", flags, dont_inherit=True)))
-
-
-@functools.lru_cache(maxsize=8)
-def _parsed(source: str) -> ast.Module:
-    return ast.parse(source)
-
-
-def _statement(module: ast.Module, line: int) -> ast.stmt | None:
-    """The statement of a module that holds a line."""
-    for statement in module.body:
-        decorators = getattr(statement, "decorator_list", [])
-        if min(s.lineno for s in (statement, *decorators)) <= line <= (statement.end_lineno or 0):
-            return statement
-    return None
-
-
-def _imports(module: ast.Module) -> list[ast.stmt]:
-    """What a module imports: calls of those names are compiled in another way."""
-    found: list[ast.stmt] = []
-    waiting: list[ast.AST] = list(module.body)
-    while waiting:
-        node = waiting.pop(0)
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            found.append(node)
-        elif isinstance(node, ast.If | ast.Try | ast.With | ast.ExceptHandler):
-            waiting += ast.iter_child_nodes(node)
-    return found
-
-
-def _functions(code: types.CodeType) -> Iterator[types.CodeType]:
-    for inner in _inner(code):
-        yield inner
-        yield from _functions(inner)
-
-
-def _name(code: types.CodeType) -> tuple[str, int, tuple[str, ...]]:
-    return code.co_qualname, code.co_firstlineno, code.co_varnames[: code.co_argcount]
+    functions = functions_of(module, file, flags)
+    note_text(functions, text)
+    return functions
 
 
 class _Written(ast.NodeTransformer):

@@ -2,14 +2,17 @@
 
 >>> import linecache
 >>> source = '''
-... for i in range(3):
-...     k = 2 * i
-...     y += x[k : k + 2]
-... for i in range(3):
-...     y += c[i] * x**i
+... def f(x, c, y):
+...     for i in range(3):
+...         k = 2 * i
+...         y += x[k : k + 2]
+...     for i in range(3):
+...         y += c[i] * x**i
 ... '''
 >>> linecache.cache["<two loops>"] = len(source), None, source.splitlines(True), "<two loops>"
->>> says_places_only("<two loops>", 2), says_places_only("<two loops>", 5)
+>>> names = {}
+>>> exec(compile(source, "<two loops>", "exec"), names)
+>>> says_places_only(names["f"].__code__, 3), says_places_only(names["f"].__code__, 6)
 (True, False)
 """
 
@@ -17,29 +20,37 @@ from __future__ import annotations
 
 import ast
 import functools
+import types
 
-from .statements import syntax_of
+from .source_text import syntax, text_of
 
 INTEGERS = (ast.BinOp, ast.UnaryOp, ast.Name, ast.Constant, ast.operator, ast.unaryop, ast.expr_context)
 
 
 @functools.lru_cache(512)
-def says_places_only(file: str, line: int) -> bool:
-    """Of the `for` statement at a line; False where its source is not at hand."""
-    tree = syntax_of(file)
-    loops = [node for node in ast.walk(tree) if isinstance(node, ast.For) and node.lineno == line] if tree else []
-    if not loops:
+def says_places_only(code: types.CodeType, line: int) -> bool:
+    """Of the `for` statement of a function at a line; False where its source is not at hand."""
+    loop = loops_of(text_of(code)).get(line)
+    if loop is None:
         return False
-    names = counters(loops[0])
+    names = counters(loop)
     while True:
-        made = {name for node in loops[0].body for name in _made_of(node, names)}
+        made = {name for node in loop.body for name in _made_of(node, names)}
         if made <= names:
             break
         names |= made
     uses = OtherUses(names)
-    for statement in loops[0].body:
+    for statement in loop.body:
         uses.visit(statement)
     return not uses.found
+
+
+@functools.lru_cache(64)
+def loops_of(text: str) -> dict[int, ast.For]:
+    """The `for` statements of a text by their lines, the first one of each."""
+    tree = syntax(text)
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.For)] if tree else []
+    return {node.lineno: node for node in reversed(found)}
 
 
 def counters(loop: ast.For) -> set[str]:

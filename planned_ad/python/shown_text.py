@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from .frames import user_frames
-from .statements import path_at, syntax_of
+from .source_text import syntax_of
+from .statements import path_at
 
 SHOWING = {
     "print", "pprint", "debug", "info", "warning", "warn", "error", "exception", "critical", "log", "write",
@@ -51,7 +52,7 @@ def is_only_shown(frame: types.FrameType | None) -> bool:
 def is_kept(code: types.CodeType, instruction: int) -> bool:
     """Whether an `except ... as error` around an instruction does more with the error than show it."""
     line, _, column, _ = list(code.co_positions())[instruction // 2]
-    tree = syntax_of(code.co_filename)
+    tree = syntax_of(code)
     path = path_at(tree, line, column or 0) if tree is not None and line is not None else []
     return any(
         isinstance(statement, ast.Try | ast.TryStar)
@@ -65,7 +66,7 @@ def is_kept(code: types.CodeType, instruction: int) -> bool:
 def use_at(code: types.CodeType, instruction: int) -> str:
     """What becomes of the text that an instruction makes."""
     line, _, column, _ = list(code.co_positions())[instruction // 2]
-    tree = syntax_of(code.co_filename)
+    tree = syntax_of(code)
     if tree is None or line is None:
         return READ
     path = path_at(tree, line, column or 0)

@@ -7,7 +7,6 @@ import builtins
 import dataclasses
 import dis
 import functools
-import linecache
 import reprlib
 import types
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from typing import Any
 
 from .exit_syntax import has, is_followed
 from .instructions import instructions_of
+from .source_text import current_text, syntax, syntax_of, text_of
 
 IDENTITY = "is in a function that asks with `is` for the identity of arrays"
 GENERATOR = 0x20  # the flag of code that yields
@@ -53,7 +53,7 @@ def extent_at(frame: types.FrameType) -> Extent | None:
 @functools.lru_cache(maxsize=4096)
 def _extent(code: types.CodeType, instruction: int) -> Extent | None:
     line, _, column, _ = list(code.co_positions())[instruction // 2]
-    tree = syntax_of(code.co_filename)
+    tree = syntax_of(code)
     if line is None or tree is None:
         return None
     path = path_at(tree, line, column or 0)
@@ -70,7 +70,7 @@ def _extent(code: types.CodeType, instruction: int) -> Extent | None:
 def _path(code: types.CodeType, instruction: int) -> list[Any]:
     """The statements around an instruction, outermost first; empty where the source is not at hand."""
     line, _, column, _ = list(code.co_positions())[instruction // 2]
-    tree = syntax_of(code.co_filename)
+    tree = syntax_of(code)
     return [] if line is None or tree is None else path_at(tree, line, column or 0)
 
 
@@ -141,15 +141,15 @@ def extent_after(frame: types.FrameType, line: int, returns: bool) -> Extent:
 
     That is the rest of the function, or of a loop around, where it was left by `return`; else the `else` of the loop.
     """
-    file = frame.f_code.co_filename
-    tree, loop = syntax_of(file), next(loop for loop in _loops(file) if loop.lineno == line)
+    text = text_of(frame.f_code)
+    tree, loop = syntax(text), next(loop for loop in _loops(text) if loop.lineno == line)
     assert tree is not None
     return _reach(path_at(tree, line, loop.col_offset), [ast.Return()] if returns else loop.orelse)
 
 
 @functools.lru_cache(maxsize=64)
-def _loops(file: str) -> list[Any]:
-    tree = syntax_of(file)
+def _loops(text: str) -> list[Any]:
+    tree = syntax(text)
     return [] if tree is None else [node for node in ast.walk(tree) if isinstance(node, ast.For | ast.While)]
 
 
@@ -193,7 +193,7 @@ def while_part(frame: types.FrameType) -> tuple[Extent, bool] | None:
 @functools.lru_cache(maxsize=4096)
 def _while_part(code: types.CodeType, instruction: int) -> tuple[Extent, bool] | None:
     line, _, column, _ = list(code.co_positions())[instruction // 2]
-    tree = syntax_of(code.co_filename)
+    tree = syntax_of(code)
     if line is None or tree is None:
         return None
     path = path_at(tree, line, column or 0)
@@ -217,7 +217,7 @@ def asks_identity(code: types.CodeType) -> bool:
     """Whether a function asks with `is` whether two variables, attributes or items are one."""
     if dis.opmap["IS_OP"] not in code.co_code[::2]:
         return False
-    tree = syntax_of(code.co_filename)
+    tree = syntax_of(code)
     lines = [line for _, _, line in code.co_lines() if line]
     if tree is None or not lines:
         return False
@@ -270,14 +270,14 @@ def while_statements(code: types.CodeType) -> tuple[WhileLines, ...]:
     if code.co_flags & GENERATOR:
         return ()
     numbers = {line for _, _, line in code.co_lines() if line is not None}
-    lines = linecache.getlines(code.co_filename)
+    lines = text_of(code).split("\n")
     if not any("while" in line for line in lines[min(numbers, default=1) - 1 : max(numbers, default=0)]):
         return ()
     instructions = {i.offset: i for i in instructions_of(code)}
     back = [i for i in instructions.values() if i.opcode in dis.hasjrel and i.argval <= i.offset]
     ends = [i for jump in back for i in (jump, instructions.get(jump.argval))]
     jumps = {i.positions.lineno for i in ends if i is not None and i.positions is not None}
-    found = [_while_lines(statement) for statement in _whiles(code.co_filename)]
+    found = [_while_lines(statement) for statement in _whiles(text_of(code))]
     # Where no jump back begins or ends in a test, the source is another one by now.
     found = [lines for lines in found if not is_followed(code, lines.first)]
     return tuple(lines for lines in found if not jumps.isdisjoint(range(lines.first, lines.test + 1)))
@@ -285,12 +285,12 @@ def while_statements(code: types.CodeType) -> tuple[WhileLines, ...]:
 
 def is_in_while(file: str, line: int) -> bool:
     """Whether a line is in the body of a `while` statement."""
-    return any(found.lineno < line <= (found.end_lineno or 0) for found in _whiles(file))
+    return any(found.lineno < line <= (found.end_lineno or 0) for found in _whiles(current_text(file)))
 
 
 @functools.lru_cache(maxsize=64)
-def _whiles(file: str) -> list[ast.While]:
-    return sorted((s for s in _loops(file) if isinstance(s, ast.While)), key=lambda statement: statement.lineno)
+def _whiles(text: str) -> list[ast.While]:
+    return sorted((s for s in _loops(text) if isinstance(s, ast.While)), key=lambda statement: statement.lineno)
 
 
 def _while_lines(statement: ast.While) -> WhileLines:
@@ -315,7 +315,7 @@ def breaks_from(frame: types.FrameType, lines: WhileLines) -> bool:
 def _breaks_from(code: types.CodeType, instruction: int) -> int | None:
     """The line of the loop that the `if` at this instruction breaks from."""
     line, _, column, _ = list(code.co_positions())[instruction // 2]
-    tree = syntax_of(code.co_filename)
+    tree = syntax_of(code)
     path = [] if line is None or tree is None else path_at(tree, line, column or 0)
     if not path or not isinstance(path[-1], ast.If):
         return None
@@ -367,14 +367,3 @@ def _span(node: Any) -> tuple[tuple[int, int], tuple[int, int]]:
         last = node.body[-1]
         return (node.pattern.lineno, node.pattern.col_offset), (last.end_lineno or 0, last.end_col_offset or 0)
     return (node.lineno, node.col_offset), (node.end_lineno or node.lineno, node.end_col_offset or 0)
-
-
-@functools.lru_cache(maxsize=64)
-def syntax_of(file: str) -> ast.Module | None:
-    lines = linecache.getlines(file)
-    if not lines:
-        return None
-    try:
-        return ast.parse("".join(lines))
-    except SyntaxError:
-        return None

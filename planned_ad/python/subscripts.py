@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import functools
-import linecache
 import re
 import types
 from typing import Any
 
 from .instructions import instructions_of
+from .source_text import text_of
 
 ROOT = re.compile(r"[^\W\d]\w*")
 DEEPEST = 3  # containers and objects on the way from a name to what is assigned to
@@ -17,12 +17,12 @@ DEEPEST = 3  # containers and objects on the way from a name to what is assigned
 @functools.lru_cache(1024)
 def roots_written(code: types.CodeType) -> frozenset[str] | None:
     """The first names in what the code assigns items of; None where its source is not at hand."""
-    found = set()
+    found, lines = set(), text_of(code).split("\n")
     for instruction in instructions_of(code):
         if instruction.opname != "STORE_SUBSCR":
             continue
         place = instruction.positions
-        line = "" if place is None or not place.lineno else linecache.getline(code.co_filename, place.lineno)
+        line = "" if place is None or not place.lineno else "".join(lines[place.lineno - 1 : place.lineno])
         match = ROOT.match(line.encode()[place.col_offset or 0 :].decode()) if place is not None and line else None
         if match is None:
             return None

@@ -13,6 +13,7 @@ import types
 from typing import Any
 
 from ...python.frames import user_frame
+from ...python.source_text import note_text, text_of
 from ...regions.affine import Affine, exact
 from ..record.recorder import Recorder
 from .consumers import is_generator_expression
@@ -68,7 +69,10 @@ def generator_code(source: str, at: types.CodeType, instruction: int, line: int)
     code: types.CodeType = next(part for part in outer.co_consts if isinstance(part, types.CodeType))
     code = code.replace(co_qualname=at.co_qualname, co_consts=(*code.co_consts, instruction))
     if not code.co_freevars:
-        return code.replace(co_firstlineno=line)
-    name = f"<filter at {at.co_filename}:{line}>"
-    linecache.cache[name] = len(text), None, [text], name
-    return code.replace(co_filename=name)
+        code, text = code.replace(co_firstlineno=line), text_of(at)
+    else:
+        name = f"<filter at {at.co_filename}:{line}>"
+        linecache.cache[name] = len(text), None, [text], name
+        code = code.replace(co_filename=name)
+    note_text([code], text)
+    return code

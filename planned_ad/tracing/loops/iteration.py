@@ -261,7 +261,7 @@ class LoopIterator:
         scopes = self.recorder.scopes
         if self.recorder.unrolling:  # short loops around: unrolled, they would repeat this one
             scopes.decisions.kept.update(short.site for short in self.recorder.unrolling.values())
-            if says_places_only(frame.f_code.co_filename, frame.f_lineno):
+            if says_places_only(frame.f_code, frame.f_lineno):
                 scopes.decisions.kept.add(self.site(frame))  # by itself it may be short enough to be unrolled
             raise scopes.restart()
         length = self.sequence.length
@@ -341,7 +341,7 @@ class LoopIterator:
             if first and not self.position:
                 write_none(frame, decisions.unset.get(site) or ())
         elif together and length - first - last > 1:
-            is_of_places = says_places_only(frame.f_code.co_filename, frame.f_lineno)
+            is_of_places = says_places_only(frame.f_code, frame.f_lineno)
             recorder.unrolling[id(self)] = ShortLoop(site, length, is_of_places)
             self.begun = len(recorder.builder.operations)
             is_one = all(short.says_places_only for short in recorder.unrolling.values())

@@ -19,7 +19,7 @@ import numpy as np
 from ...errors import TraceError
 from ...python.complex_parts import ComplexArray
 from ...python.instructions import instructions_of
-from ...python.statements import syntax_of
+from ...python.source_text import syntax_of
 from ...python.structure import Const, Leaf, Repeated, Structure, parts_of, path_of
 from ...tape.captured import share_memory
 from ..record.recorder import Recorder
@@ -106,9 +106,7 @@ def asks_unseen(code: types.CodeType) -> bool:
     if code.co_name.startswith("__"):  # of a dataclass
         return False
     pairs = itertools.pairwise(instructions_of(code))
-    return syntax_of(code.co_filename) is None and any(
-        b.opname == "IS_OP" and a.opname != "LOAD_CONST" for a, b in pairs
-    )
+    return syntax_of(code) is None and any(b.opname == "IS_OP" and a.opname != "LOAD_CONST" for a, b in pairs)
 
 
 def nodes_of(structure: Structure, names: Sequence[str], arguments: Any) -> Iterator[tuple[str, Any]]:
