@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import planned_ad
-from planned_ad.python.source_text import TEXTS, text_of
-
+from planned_ad.python.source_text import TEXTS, compiled_text
 
 SHORT = """
 def f(x):
@@ -88,13 +87,13 @@ def test_a_module_that_was_edited_and_not_loaded_again_is_what_it_was(edited):
     path.write_text(LONG)
     linecache.checkcache(str(path))
     right_for_all_inputs(module.f, rolled=True)
-    assert text_of(module.f.__code__) == SHORT
+    assert compiled_text(module.f.__code__) == SHORT
 
 
 def test_code_whose_text_nobody_has_seen_has_no_source(edited):
     path, module = edited
     path.write_text(LONG)
-    assert text_of(module.f.__code__) == ""
+    assert compiled_text(module.f.__code__) == ""
     right_for_all_inputs(module.f, rolled=False)
 
 
@@ -105,4 +104,4 @@ def test_the_last_texts_of_a_file_are_kept(edited):
         path.write_text(text)
         linecache.clearcache()
         importlib.reload(module)
-        assert text_of(module.f.__code__) == text
+        assert compiled_text(module.f.__code__) == text

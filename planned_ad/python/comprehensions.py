@@ -25,14 +25,14 @@ from .exit_syntax import Exits
 from .instructions import asks_at, asks_whether_in_at, instructions_of, reads_items, runs_over_what_is_there
 from .source_text import (
     FUTURE,
+    compiled_text,
     functions_of,
     identity,
-    inner,
-    module_of,
+    module_with,
+    nested_code,
     note_text,
     statement_at,
     syntax,
-    text_of,
 )
 from .written_calls import (
     COLLECTED,
@@ -80,14 +80,14 @@ def rewritten(
     nones, items = nones and asks_for_none(code), items and _asks_for_items(code)
     if not followed and not nones and not items and not _is_concerned(code):
         return code
-    text = text_of(code)
+    text = compiled_text(code)
     return _rewritten(text, code, followed, (nones, items)) if text else code
 
 
 def _last_line(code: types.CodeType) -> int:
     """Of a function and those in it."""
     lines = (number for _, _, number in code.co_lines() if number is not None)
-    return max((code.co_firstlineno, *lines, *map(_last_line, inner(code))))
+    return max((code.co_firstlineno, *lines, *map(_last_line, nested_code(code))))
 
 
 def _is_concerned(code: types.CodeType) -> bool:
@@ -105,7 +105,7 @@ def _is_concerned(code: types.CodeType) -> bool:
         return True
     if IS_OP in operations and any(b == IS_OP and a != LOAD_CONST for a, b in itertools.pairwise(operations)):
         return True
-    return any(map(_is_concerned, inner(code)))
+    return any(map(_is_concerned, nested_code(code)))
 
 
 def _makes_dicts(code: types.CodeType) -> bool:
@@ -128,7 +128,7 @@ def asks_for_none(code: types.CodeType) -> bool:
             return True
         if name not in ("EXTENDED_ARG", "PRECALL"):
             before.append(name == "LOAD_CONST" and instruction.argval is None)
-    return any(map(asks_for_none, inner(code)))
+    return any(map(asks_for_none, nested_code(code)))
 
 
 def reads_an_item(frame: types.FrameType) -> bool:
@@ -144,7 +144,7 @@ def asks_whether_in(frame: types.FrameType) -> bool:
 @functools.lru_cache(maxsize=4096)
 def _asks_for_items(code: types.CodeType) -> bool:
     """Whether it, or a function in it, reads something by an index or key."""
-    return reads_items(code) or any(map(_asks_for_items, inner(code)))
+    return reads_items(code) or any(map(_asks_for_items, nested_code(code)))
 
 
 @functools.lru_cache(maxsize=512)
@@ -170,7 +170,7 @@ def _compiled(
     """The functions in a statement of a module, rewritten: all methods of a class at once."""
     tree = syntax(text)
     assert tree is not None
-    module = module_of(tree, statement)
+    module = module_with(tree, statement)
     module.body[-1] = _Written(*asked).visit(module.body[-1])
     if followed:
         module.body[-1] = Exits(followed).visit(module.body[-1])

@@ -22,7 +22,7 @@ import ast
 import functools
 import types
 
-from .source_text import syntax, text_of
+from .source_text import compiled_text, syntax
 
 INTEGERS = (ast.BinOp, ast.UnaryOp, ast.Name, ast.Constant, ast.operator, ast.unaryop, ast.expr_context)
 
@@ -30,7 +30,7 @@ INTEGERS = (ast.BinOp, ast.UnaryOp, ast.Name, ast.Constant, ast.operator, ast.un
 @functools.lru_cache(512)
 def says_places_only(code: types.CodeType, line: int) -> bool:
     """Of the `for` statement of a function at a line; False where its source is not at hand."""
-    loop = loops_of(text_of(code)).get(line)
+    loop = loops_of(compiled_text(code)).get(line)
     if loop is None:
         return False
     names = counters(loop)

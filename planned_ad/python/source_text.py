@@ -10,10 +10,10 @@ is code whose source is not at hand.
 >>> linecache.cache["<a cell>"] = len(source), None, source.splitlines(True), "<a cell>"
 >>> names = {}
 >>> exec(compile(source, "<a cell>", "exec"), names)
->>> text_of(names["f"].__code__) == source
+>>> compiled_text(names["f"].__code__) == source
 True
 >>> linecache.cache["<a cell>"] = 9, None, ["def g(x):\\n", "    return 3 * x\\n"], "<a cell>"
->>> text_of(names["f"].__code__) == source, text_of(compile("lambda: 1", "<a cell>", "eval").co_consts[0])
+>>> compiled_text(names["f"].__code__) == source, compiled_text(compile("lambda: 1", "<a cell>", "eval").co_consts[0])
 (True, '')
 """
 
@@ -47,7 +47,7 @@ def current_text(file: str) -> str:
     return text
 
 
-def text_of(code: types.CodeType) -> str:
+def compiled_text(code: types.CodeType) -> str:
     """The text of the file that some code was compiled from; empty where that is not at hand."""
     return _written[code] if code in _written else _text_in(code, code.co_filename)
 
@@ -66,7 +66,7 @@ def note_text(codes: Iterable[types.CodeType], text: str) -> None:
 
 def syntax_of(code: types.CodeType) -> ast.Module | None:
     """The syntax of the file that some code was compiled from; None where its source is not at hand."""
-    return syntax(text) if (text := text_of(code)) else None
+    return syntax(text) if (text := compiled_text(code)) else None
 
 
 @functools.lru_cache(maxsize=64)
@@ -108,10 +108,10 @@ def identity(code: types.CodeType) -> tuple[str, int, tuple[str, ...]]:
 def _compiled(text: str, statement: ast.stmt, file: str, flags: int) -> frozenset[types.CodeType]:
     tree = syntax(text)
     assert tree is not None
-    return frozenset(functions_of(module_of(tree, statement), file, flags))
+    return frozenset(functions_of(module_with(tree, statement), file, flags))
 
 
-def module_of(tree: ast.Module, statement: ast.stmt) -> ast.Module:
+def module_with(tree: ast.Module, statement: ast.stmt) -> ast.Module:
     """A module of one statement of another one, and what that imports: calls of those names are compiled otherwise."""
     return ast.Module([*_imports(tree), copy.deepcopy(statement)], [])
 
@@ -121,13 +121,13 @@ def functions_of(module: ast.Module, file: str, flags: int) -> list[types.CodeTy
     return list(_functions(compile(module, file, "exec", flags, dont_inherit=True)))
 
 
-def inner(code: types.CodeType) -> Iterator[types.CodeType]:
+def nested_code(code: types.CodeType) -> Iterator[types.CodeType]:
     """The functions that are written in a function."""
     return (constant for constant in code.co_consts if isinstance(constant, types.CodeType))
 
 
 def _functions(code: types.CodeType) -> Iterator[types.CodeType]:
-    for part in inner(code):
+    for part in nested_code(code):
         yield part
         yield from _functions(part)
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from .exit_syntax import has, is_followed
 from .instructions import instructions_of
-from .source_text import current_text, syntax, syntax_of, text_of
+from .source_text import compiled_text, current_text, syntax, syntax_of
 
 IDENTITY = "is in a function that asks with `is` for the identity of arrays"
 GENERATOR = 0x20  # the flag of code that yields
@@ -141,7 +141,7 @@ def extent_after(frame: types.FrameType, line: int, returns: bool) -> Extent:
 
     That is the rest of the function, or of a loop around, where it was left by `return`; else the `else` of the loop.
     """
-    text = text_of(frame.f_code)
+    text = compiled_text(frame.f_code)
     tree, loop = syntax(text), next(loop for loop in _loops(text) if loop.lineno == line)
     assert tree is not None
     return _reach(path_at(tree, line, loop.col_offset), [ast.Return()] if returns else loop.orelse)
@@ -270,14 +270,14 @@ def while_statements(code: types.CodeType) -> tuple[WhileLines, ...]:
     if code.co_flags & GENERATOR:
         return ()
     numbers = {line for _, _, line in code.co_lines() if line is not None}
-    lines = text_of(code).split("\n")
+    lines = compiled_text(code).split("\n")
     if not any("while" in line for line in lines[min(numbers, default=1) - 1 : max(numbers, default=0)]):
         return ()
     instructions = {i.offset: i for i in instructions_of(code)}
     back = [i for i in instructions.values() if i.opcode in dis.hasjrel and i.argval <= i.offset]
     ends = [i for jump in back for i in (jump, instructions.get(jump.argval))]
     jumps = {i.positions.lineno for i in ends if i is not None and i.positions is not None}
-    found = [_while_lines(statement) for statement in _whiles(text_of(code))]
+    found = [_while_lines(statement) for statement in _whiles(compiled_text(code))]
     # Where no jump back begins or ends in a test, the source is another one by now.
     found = [lines for lines in found if not is_followed(code, lines.first)]
     return tuple(lines for lines in found if not jumps.isdisjoint(range(lines.first, lines.test + 1)))

@@ -8,7 +8,7 @@ import types
 from typing import Any
 
 from .instructions import instructions_of
-from .source_text import text_of
+from .source_text import compiled_text
 
 ROOT = re.compile(r"[^\W\d]\w*")
 DEEPEST = 3  # containers and objects on the way from a name to what is assigned to
@@ -17,7 +17,7 @@ DEEPEST = 3  # containers and objects on the way from a name to what is assigned
 @functools.lru_cache(1024)
 def roots_written(code: types.CodeType) -> frozenset[str] | None:
     """The first names in what the code assigns items of; None where its source is not at hand."""
-    found, lines = set(), text_of(code).split("\n")
+    found, lines = set(), compiled_text(code).split("\n")
     for instruction in instructions_of(code):
         if instruction.opname != "STORE_SUBSCR":
             continue

@@ -13,7 +13,7 @@ import types
 from typing import Any
 
 from ...python.frames import user_frame
-from ...python.source_text import note_text, text_of
+from ...python.source_text import compiled_text, note_text
 from ...regions.affine import Affine, exact
 from ..record.recorder import Recorder
 from .consumers import is_generator_expression
@@ -69,7 +69,7 @@ def generator_code(source: str, at: types.CodeType, instruction: int, line: int)
     code: types.CodeType = next(part for part in outer.co_consts if isinstance(part, types.CodeType))
     code = code.replace(co_qualname=at.co_qualname, co_consts=(*code.co_consts, instruction))
     if not code.co_freevars:
-        code, text = code.replace(co_firstlineno=line), text_of(at)
+        code, text = code.replace(co_firstlineno=line), compiled_text(at)
     else:
         name = f"<filter at {at.co_filename}:{line}>"
         linecache.cache[name] = len(text), None, [text], name
