@@ -9,6 +9,7 @@ import dis
 import functools
 import reprlib
 import types
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -153,7 +154,7 @@ def _loops(text: str) -> list[Any]:
     return [] if tree is None else [node for node in ast.walk(tree) if isinstance(node, ast.For | ast.While)]
 
 
-def _reach(path: list[Any], decided: list[Any]) -> Extent:
+def _reach(path: list[Any], decided: Sequence[Any]) -> Extent:
     """What a test decides about that stands before `decided`; `path` are the statements around it."""
     function, loops = _around(path)
     returns = any(has(s, ast.Return) for s in decided)
@@ -161,7 +162,8 @@ def _reach(path: list[Any], decided: list[Any]) -> Extent:
     if loops and (returns or breaks):
         body = _lines(loops[-1].body)
         left = tuple(loop.lineno for loop in loops) if returns else (loops[-1].lineno,)
-        otherwise = function if returns else _lines([loops[-1]])
+        after = loops[-1].orelse if any(has(s, ast.Break, ast.Return, ast.Continue) for s in loops[-1].orelse) else ()
+        otherwise = function if returns else _reach(path[: path.index(loops[-1]) + 1], after)
         return Extent(body.first, body.last, "return" if returns else "break", loops[-1].lineno, left, otherwise)
     if returns and function is not None:
         return function

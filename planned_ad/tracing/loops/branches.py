@@ -38,6 +38,7 @@ from .prefixes import Prefixes
 from .sides import Active, Node, Side
 from .state import State, capture
 from .stored_forms import Array
+from .unassigned import begun_without
 from .unnoticed_reads import unnoticed
 from .written_lists import lay_down
 
@@ -161,7 +162,7 @@ class Branches:
             return extent
         if extent.otherwise is None or (extent.leaves == "return" and frame is self.loop.frame):
             raise self.refused(f"tests a traced value to {extent.leaves}")
-        return extent.otherwise
+        return self.reached(frame, extent.otherwise) if extent.otherwise.leaves else extent.otherwise
 
     def node(self) -> tuple[int, Node]:
         """The branch that is met next in the present block: its number there, and what is known of it."""
@@ -372,7 +373,7 @@ class Branches:
         name = unnoticed(found.values(), now)
         if name:
             again = records_instead(recorder, node.chosen.values())
-            again = again or self.loop.begun_without(name) or splits.split(recorder, active.site)
+            again = again or begun_without(self.loop, name) or splits.split(recorder, active.site)
             raise again or self.refused(f"reads `{name}`, {DIFFERS}")
         write_state(found, self.recorder.copied)
 
@@ -382,7 +383,7 @@ class Branches:
         refuse = splits.or_split(self.recorder, active.site, self.loop.copies.refused)
         if place.kind != "local" or place.owner is not self.loop.frame:
             return Copy(names, NONE, refuse)
-        return Copy(names, NONE, lambda reason, first: self.loop.begun_without(place.key) or refuse(reason, first))
+        return Copy(names, NONE, lambda reason, first: begun_without(self.loop, place.key) or refuse(reason, first))
 
     def direct(self, active: Active, now: State) -> dict[Key, NextArray]:
         """The arrays that a side which ends with the body leaves where the loop hands them on.

@@ -11,7 +11,6 @@ import types
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ...python.liveness import is_missed
 from ...regions.affine import Extent, affine, exact
 from ...tape.tape import Buffer, Loop, Operation, Value, walk
 from ..lengths.run_time_counts import limited
@@ -19,6 +18,8 @@ from ..record.blocks import Block, Made
 from ..record.decisions import Site
 from ..record.lost_variables import DIFFERS, Lost
 from ..record.scopes import GROWS, Scope
+from ..values.array_tracer import ArrayTracer
+from . import unassigned
 from .after_loops import Leaving
 from .branches import Branches
 from .carries import Joiner, NextArray, NextNumber, begun_with, may_be_widened, period_of_exchange
@@ -151,11 +152,11 @@ class LoopTrace:
         if self.passes > MOST_PASSES + self.more_passes + 4 * len(self.branches.nodes):
             raise self.unrolled("changes its variables in another way in each iteration")
         if self.passes > 1 or self.carries:
-            made = {key: (place, self.lost(place.name)) for key, (place, _) in self.made.items()}
+            made = {key: (place, unassigned.lost(self, place.name)) for key, (place, _) in self.made.items()}
             begun = begun_with(recorder, self.carries, self.origin.values, self.index)
             name = unnoticed([*made.values(), *begun.values()], self.origin, after_loop=False, are_others_gone=True)
             if name:
-                raise self.refuse_lost(name, f"reads `{name}`, {DIFFERS}")
+                raise unassigned.refuse_lost(self, name, f"reads `{name}`, {DIFFERS}")
             write_state(made | self.origin.values | begun, recorder.copied)
             self.growth.begin()
 
@@ -217,45 +218,6 @@ class LoopTrace:
         lasting = lasting_places(self.recorder, self.origin, self.there_before, made).items()
         self.made |= {key: found for key, found in lasting if was_assigned(*found) and key not in met}
 
-    def begun_without(self, name: str) -> BaseException | None:
-        """What to raise where a variable is read that only some iterations may have given a value; None where it stays.
-
-        Of the function's own variables, which hold nothing before the loop, the trace starts again with None in them:
-        what reads them needs a number, and where there is none the function has an error too, which nothing handles.
-        """
-        scopes = self.recorder.scopes
-        known = scopes.decisions.unset.setdefault(self.site, set())
-        if known is None:  # that has been tried
-            return self.begun_with_one()
-        key = (id(self.frame), "local", name)
-        is_own = name in self.frame.f_code.co_varnames and key not in self.origin.values
-        if name in known:  # it is no number
-            again = self.begun_with_one()
-            known.difference_update((name,) if again else ())
-            return again
-        if not is_own or is_missed(self.frame, name):
-            return None
-        known.add(name)
-        self.recorder.watch.off()
-        return scopes.restart()
-
-    def begun_with_one(self) -> BaseException | None:
-        """What to raise for a first iteration by itself, which gives variables their values where its test is known."""
-        scopes = self.recorder.scopes
-        if self.exits is None or scopes.decisions.first.get(self.site):
-            return None
-        self.recorder.watch.off()
-        return scopes.peel(self.scope, first=1)
-
-    def refuse_lost(self, name: str, reason: str) -> BaseException:
-        """As `begun_without`, or that the loop is unrolled."""
-        return self.begun_without(name) or self.unrolled(reason)
-
-    def lost(self, name: str) -> Lost:
-        """What a variable holds that an iteration of the loop may have given a value."""
-        unroll = self.recorder.scopes.unroll_innermost
-        return Lost(self.recorder, name, refuse=lambda why, _: self.begun_without(name) or unroll(why, self.line))
-
     def discard(self) -> None:
         self.recorder.scopes.leave(self.scope)
         self.copies.restore()
@@ -302,7 +264,7 @@ class LoopTrace:
                 continue
             try:
                 with self.recorder.scopes.beside(self.apart):
-                    is_set = key in self.unset and (is_number(new) or type(new) is NoneOrValue)
+                    is_set = key in self.unset and (is_number(new) or type(new) in (NoneOrValue, ArrayTracer))
                     join = self.joiner.join_optional if is_set else self.joiner.join
                     self.carries[key] = self.growth.noted_in(join(place.name, old, new), new)
             except NotCarried as problem:
@@ -352,7 +314,7 @@ class LoopTrace:
             elif runs:
                 after[key] = (place, leaving.survivor(value))
             elif was_assigned(place, value) and id(place.owner) not in own:
-                after[key] = (place, self.lost(place.name))
+                after[key] = (place, unassigned.lost(self, place.name))
         self.growth.close(after)
         builder.line = self.line
         for buffer, value in [*stores, *leaving.stores]:
@@ -384,10 +346,10 @@ class LoopTrace:
         finished = {key: (place, leaving.finished(value, place.name)) for key, (place, value) in after.items()}
         for key in self.unset & finished.keys():
             place, value = finished[key]
-            is_known = type(value) is NoneOrValue and not value.is_array
-            finished[key] = place, value.assigned() if is_known else self.lost(place.name)
+            found = value.assigned() if type(value) is NoneOrValue else None
+            finished[key] = place, unassigned.lost(self, place.name) if found is None else found
         if name := unnoticed(finished.values(), now, after_loop=True):
-            raise self.refuse_lost(name, f"leaves `{name}`, {DIFFERS}, for what comes after it")
+            raise unassigned.refuse_lost(self, name, f"leaves `{name}`, {DIFFERS}, for what comes after it")
         write_state(finished, self.recorder.copied)
 
     @property

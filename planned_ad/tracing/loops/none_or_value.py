@@ -22,6 +22,7 @@ from ...tape.guards import RAISES
 from ..record.lost_variables import Lost
 from ..record.storage import Storage
 from ..record.traced import Traced, TracedArray
+from ..values.array_tracer import ArrayTracer
 from ..values.indexing import KEYS, Keys
 from ..values.operators import BINARY, Arithmetic
 from ..values.scalar_tracer import ScalarTracer
@@ -84,17 +85,24 @@ class NoneOrValue(Arithmetic):
         return self.held
 
     def assigned(self) -> Any:
-        """The number, of a variable to which nothing may have been assigned; there has to be one where it is used.
+        """The number or array, of a variable to which nothing may have been assigned; there has to be one where it is used.
 
-        Where there is none, what uses it is an error in the function.
+        Where there is none, what uses it is an error in the function. None for an array that lies in another's memory.
         """
         recorder, held = self.recorder, self.held
         present = recorder.value_of(self.present)
         if type(held) is ScalarTracer:
-            recorder.builder.doubtful[id(held.value)] = (
-                held.value,
-                lambda: recorder.scopes.require_after(present, RAISES, UNASSIGNED),
-            )
+            value = held.value
+        elif type(held) is ArrayTracer and type(held.storage) is Storage and held.geometry is held.storage.base:
+            value = held.read()
+            storage = held.storage
+            storage.value, storage.buffer, storage.depth = value, None, recorder.scopes.depth  # what reads it uses this
+        else:
+            return None if self.is_array else held
+        recorder.builder.doubtful[id(value)] = (
+            value,
+            lambda: recorder.scopes.require_after(present, RAISES, UNASSIGNED),
+        )
         return held
 
     def put_in_place(self, found: Any) -> None:
