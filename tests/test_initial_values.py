@@ -123,9 +123,9 @@ def test_compiled() -> None:
     np.testing.assert_allclose(plan.hvp(P, direction), (around[1] - around[0]) / 2e-5, rtol=1e-4)
 
 
-@pytest.mark.parametrize("times", [[2.0], [0.5, 2.0]])
+@pytest.mark.parametrize("times", [None, [2.0], [0.5, 2.0]])
 def test_a_right_side_that_jumps(times: Any) -> None:
-    """At given times, with tight tolerances, the derivative is that of the solution, without the errors of steps."""
+    """With tight tolerances the derivative is that of the solution, without the errors of steps."""
 
     def loss(p: Any) -> Any:
         return solve_ivp(
@@ -135,6 +135,19 @@ def test_a_right_side_that_jumps(times: Any) -> None:
     plan = InterpretedPlan(loss, P[:2])
     for p in (P[:2], P[2:]):
         np.testing.assert_allclose(plan.gradient(p), -np.exp(-p.sum()) * np.ones(2), rtol=1e-5)
+
+
+def test_a_forcing_with_kinks() -> None:
+    grid = np.linspace(0, 1, 6)
+
+    def loss(y: Any) -> Any:
+        return solve_ivp(lambda t, u: -u * np.interp(t, grid, y), (0, 1), [1.0], rtol=1e-8, atol=1e-10).y[0, -1]
+
+    y = np.array([0.1, 0.4, -0.2, 0.3, 0.5, 0.2])
+    plan = InterpretedPlan(loss, y)
+    for x in (y, y[::-1].copy()):
+        slopes = -np.exp(-np.trapezoid(x, grid)) * np.array([0.1, 0.2, 0.2, 0.2, 0.2, 0.1])
+        np.testing.assert_allclose(plan.gradient(x), slopes, rtol=1e-4)  # in steps that are as long as the value needs
 
 
 @pytest.mark.parametrize("method", [RK45, RK23, DOP853])

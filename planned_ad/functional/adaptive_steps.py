@@ -5,10 +5,10 @@ trace serves all inputs. SciPy's code has a class whose attributes the steps cha
 each number is computed here as it is there (E. Hairer, S. P. Nørsett, G. Wanner, Solving Ordinary Differential
 Equations I, II.4 and II.10), up to rounding.
 
-How the lengths of steps follow from the errors is part of the function, and of its derivative. At times that are given,
-with tight tolerances, the solution is that of the equations, which knows nothing of steps, and they are `held`: its
-derivative is that in steps of these lengths. (Where the right side jumps, the derivative through the errors is that of
-the last digits of the solution, and anything but small.)
+How the lengths of steps follow from the errors is part of the function, and of its derivative. With tight tolerances
+the solution is that of the equations, which knows nothing of steps, and they are `held`: its derivative is that in
+steps of these lengths. (Where the right side jumps or has kinks, the derivative through the errors is that of the last
+digits of the solution, and anything but small.)
 """
 
 import functools

@@ -266,8 +266,7 @@ def by_steps(
     if recorder.is_concrete(rtol) and np.any(np.asarray(rtol) < LEAST_RTOL):
         warnings.warn(f"At least one element of `rtol` is too small. Setting `rtol = {LEAST_RTOL}`.", stacklevel=4)
         rtol = np.maximum(rtol, LEAST_RTOL)
-    at_times = t_eval is not None  # else the solution is told at the ends of steps, which move
-    held = at_times and recorder.is_concrete(rtol) and bool(np.all(np.asarray(recorder.plain(rtol)) < TIGHT))
+    held = recorder.is_concrete(rtol) and bool(np.all(np.asarray(recorder.plain(rtol)) < TIGHT))
     check_problem = recorder.namespace.function(adaptive_steps.check_problem)
     check_problem(t0, t_bound, start, t_eval, atol, max_step, first_step)
     problem = adaptive_steps.Problem(

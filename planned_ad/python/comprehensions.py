@@ -8,9 +8,10 @@ or `[a] * n` reads `display([a] * n)`, as do empty ones in it and those that are
 is None, `v is None` reads `is_none(v)`; where the index of a loop is asked for its number by what it is an index of,
 `a[i][j]` reads `item_of(a, i, j)`, `k in items` reads `is_in(k, items)` and `d.get(k)` reads
 `item_or_default(d, k)`. `for v in items` always reads `for v in items_of_loop(items)`: a list gives its items to
-iterators of Python's alone. All are functions of `written_calls`, looked up among the built-ins, under names that no
-program has. Where the source is not at hand, or is no longer that of the function, the code stays what it is. Loops
-that are left on a test are written anew by `exit_syntax`.
+iterators of Python's alone; and `for self.k in items` takes each to a variable first. All are functions of
+`written_calls`, looked up among the built-ins, under names that no program has. Where the source is not at hand, or is
+no longer that of the function, the code stays what it is. Loops that are left on a test are written anew by
+`exit_syntax`.
 """
 
 import ast
@@ -22,7 +23,14 @@ import types
 from collections.abc import Collection
 
 from .exit_syntax import Exits
-from .instructions import asks_at, asks_whether_in_at, instructions_of, reads_items, runs_over_what_is_there
+from .instructions import (
+    asks_at,
+    asks_whether_in_at,
+    instructions_of,
+    puts_items_elsewhere,
+    reads_items,
+    runs_over_what_is_there,
+)
 from .source_text import (
     FUTURE,
     compiled_text,
@@ -101,7 +109,7 @@ def _is_concerned(code: types.CodeType) -> bool:
         or not {*KINDS, "sort", "deque", "index", "dict"}.isdisjoint(code.co_names)
     ):
         return True
-    if runs_over_what_is_there(code):
+    if runs_over_what_is_there(code) or puts_items_elsewhere(code):
         return True
     if IS_OP in operations and any(b == IS_OP and a != LOAD_CONST for a, b in itertools.pairwise(operations)):
         return True
@@ -209,6 +217,11 @@ class _Written(ast.NodeTransformer):
     def visit_For(self, node: ast.For) -> ast.stmt:
         self.generic_visit(node)
         node.iter = _run(node.iter)
+        if any(isinstance(part, ast.Attribute | ast.Subscript) for part in ast.walk(node.target)):
+            item = f".item{node.lineno}"
+            taken = ast.Assign([node.target], ast.Name(item, ast.Load()))
+            node.body.insert(0, ast.fix_missing_locations(ast.copy_location(taken, node.target)))
+            node.target = ast.copy_location(ast.Name(item, ast.Store()), node.target)
         return node
 
     def visit_comprehension(self, node: ast.comprehension) -> ast.comprehension:

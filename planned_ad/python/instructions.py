@@ -90,6 +90,12 @@ def runs_over_what_is_there(code: types.CodeType) -> bool:
     return not before <= {"CALL"} or (bool(before) and not GIVING.isdisjoint(code.co_names))
 
 
+def puts_items_elsewhere(code: types.CodeType) -> bool:
+    """Whether a loop puts its items into attributes, or into items of something: `for self.step in range(n)`."""
+    following = {then.opname for one, then in itertools.pairwise(instructions_of(code)) if one.opname == "FOR_ITER"}
+    return not all(name.startswith(("STORE_FAST", "STORE_DEREF", "STORE_GLOBAL", "UNPACK_")) for name in following)
+
+
 def reads_items(code: types.CodeType) -> bool:
     """Whether one of its instructions reads something by an index or key, or asks whether it is there."""
     if CONTAINS in code.co_code[::2] or "get" in code.co_names:

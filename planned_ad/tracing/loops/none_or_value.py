@@ -85,9 +85,10 @@ class NoneOrValue(Arithmetic):
         return self.held
 
     def assigned(self) -> Any:
-        """The number or array, of a variable to which nothing may have been assigned; there has to be one where it is used.
+        """The number or array, of a variable to which nothing may have been assigned.
 
-        Where there is none, what uses it is an error in the function. None for an array that lies in another's memory.
+        Where it is used there has to be one; else that is an error in the function. None for an array that lies in
+        another's memory.
         """
         recorder, held = self.recorder, self.held
         present = recorder.value_of(self.present)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import functools
 import math
 import operator
@@ -14,10 +15,13 @@ import numpy as np
 
 from ...python.frames import user_frame, user_frames
 from ...python.liveness import is_in_users_try
+from ...python.shadows import is_user_frame
+from ...python.shown_text import is_only_shown
 from ...python.statements import ends_in_error, may_be_swallowed
 from ...regions.affine import Affine, Extent, affine, substitute
 from ...tape.tape import Value
 from ..record.recorder import Recorder
+from ..record.texts import is_for_a_message
 from .elementwise import operate
 from .operators import COMPARISONS, Arithmetic
 from .scalar_tracer import ScalarTracer
@@ -111,6 +115,9 @@ class LoopIndex(Arithmetic):
         return self.number("a list, a count or a call that is not traced")
 
     def __int__(self) -> int:
+        frame = sys._getframe(1)
+        if isinstance(self.expression, Affine) and is_formatted(frame) and is_only_shown(frame):
+            return self.recorder.scopes.bounds(self.expression)[0]
         return self.number("int()")
 
     def __float__(self) -> float:
@@ -123,10 +130,15 @@ class LoopIndex(Arithmetic):
         return hash(self.number("a dict key or a member of a set"))
 
     def __repr__(self) -> str:
-        return repr(self.number("printing it"))
+        return self._name_to_show(sys._getframe(1)) or repr(self.number("its text"))
 
     def __format__(self, specification: str) -> str:
-        return format(self.number("printing it"), specification)
+        return self._name_to_show(sys._getframe(1)) or format(self.number("its text"), specification)
+
+    def _name_to_show(self, frame: types.FrameType) -> str:
+        """As of other traced numbers, where the text is only shown; else empty."""
+        is_known = isinstance(self.expression, int)
+        return "" if is_known or not (is_for_a_message(frame) or is_only_shown(frame)) else "<traced index>"
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
         return np.asarray(self.number("a call that is not traced"), dtype)
@@ -180,6 +192,11 @@ class LoopIndex(Arithmetic):
 
     def __rpow__(self, other: Any, modulo: Any = None) -> Any:
         return _power(self, other, True)
+
+
+def is_formatted(frame: types.FrameType) -> bool:
+    """Whether the code of a frame is computing `text % values`, where it asks for the integer of a value."""
+    return is_user_frame(frame) and dis.opname[frame.f_code.co_code[frame.f_lasti]] == "BINARY_OP"
 
 
 def _peel_for_one_quotient(index: LoopIndex, divisor: Any) -> None:
