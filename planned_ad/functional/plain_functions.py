@@ -17,6 +17,7 @@ import numpy as np
 from ..python.made import MadeOf
 from ..python.sets_in_order import SetInOrder
 from ..python.shadows import ShadowClass, ShadowGlobals, ShadowModule
+from ..python.structure import attributes_of, set_attribute
 from ..python.written_calls import HELPERS
 from ..tape.tape import Value
 from ..tracing.complex.complex_scalar import ComplexScalar
@@ -166,7 +167,8 @@ class PlainFunctions:
             if new is None:
                 numbers.instances[id(obj)] = new = cls.__new__(cls)  # type: ignore[attr-defined]
                 attributes, items = (part(numbers) for part in parts)
-                vars(new).update(attributes)
+                for name, value in attributes.items():
+                    set_attribute(new, name, value)
                 if isinstance(new, dict):
                     dict.update(new, items)
                 elif isinstance(new, list):
@@ -175,7 +177,7 @@ class PlainFunctions:
 
         self.recipes[id(obj)] = (obj, [make])
         items = dict(dict.items(obj)) if issubclass(cls, dict) else list(obj) if issubclass(cls, list) else None
-        parts += [self.recipe(dict(vars(obj))), self.recipe(items)]
+        parts += [self.recipe(attributes_of(obj)), self.recipe(items)]
         return make
 
 
