@@ -20,7 +20,7 @@ def begun_without(loop: RecordedLoop, name: str) -> BaseException | None:
 
     Of the function's own variables, which hold nothing before the loop, the trace starts again with None in them:
     what reads them needs a number or array, and where there is none the function has an error too, which nothing
-    handles. Of others, or where that does not help, with a first iteration by itself.
+    handles.
     """
     scopes = loop.recorder.scopes
     known = scopes.decisions.unset.setdefault(loop.site, set())
@@ -29,33 +29,35 @@ def begun_without(loop: RecordedLoop, name: str) -> BaseException | None:
     key = (id(loop.frame), "local", name)
     is_own = name in loop.frame.f_code.co_varnames and key not in loop.origin.values
     if name in known:  # it is no number, and no array
-        again = begun_with_one(loop)
-        if again is not None:
-            known.clear()  # it may give them all a value
-        return again
-    if not is_own or is_missed(loop.frame, name):
         return begun_with_one(loop)
+    if not is_own or is_missed(loop.frame, name):
+        return None
     known.add(name)
     loop.recorder.watch.off()
     return scopes.restart()
 
 
-def begun_with_one(loop: RecordedLoop) -> BaseException | None:
+def begun_with_one(loop: RecordedLoop, is_last_resort: bool = False) -> BaseException | None:
     """What to raise for a first iteration by itself, which gives variables their values where its test is known."""
     scopes = loop.recorder.scopes
-    certainly_runs = loop.exits is not None or (type(loop.trips) is int and loop.count is None)
-    if scopes.decisions.first.get(loop.site) or not certainly_runs:
+    is_of_several = type(loop.trips) is int and loop.trips > 1 and loop.count is None
+    if scopes.decisions.first.get(loop.site) or not (loop.exits is not None or (is_last_resort and is_of_several)):
         return None
+    (scopes.decisions.unset.get(loop.site) or set()).clear()  # it may give them all a value
     loop.recorder.watch.off()
     return scopes.peel(loop.scope, first=1)
 
 
 def refuse_lost(loop: RecordedLoop, name: str, reason: str) -> BaseException:
-    """As `begun_without`, or that the loop is unrolled."""
-    return begun_without(loop, name) or loop.unrolled(reason)
+    """As `begun_without`, or with a first iteration by itself, or that the loop is unrolled."""
+    return begun_without(loop, name) or begun_with_one(loop, is_last_resort=True) or loop.unrolled(reason)
 
 
 def lost(loop: RecordedLoop, name: str) -> Lost:
     """What a variable holds that an iteration of the loop may have given a value."""
-    unroll = loop.recorder.scopes.unroll_innermost
-    return Lost(loop.recorder, name, refuse=lambda why, _: begun_without(loop, name) or unroll(why, loop.line))
+
+    def refuse(why: str, _: bool) -> BaseException:
+        again = begun_without(loop, name) or begun_with_one(loop, is_last_resort=True)
+        return again or loop.recorder.scopes.unroll_innermost(why, loop.line)
+
+    return Lost(loop.recorder, name, refuse=refuse)
