@@ -7,10 +7,13 @@ import itertools
 import types
 
 from ...python.frames import user_frames
+from ...python.shadows import is_user_frame
 from ...python.statements import GENERATOR
+from ..record.recorder import Recorder
 from .hidden_state import iterator_over
 from .recorded_loop import RecordedLoop
 
+TAKING = ("FOR_ITER", "SEND")
 YIELDS = ("YIELD_VALUE", "RESUME")  # up to Python 3.12 at the instruction, then behind it
 
 
@@ -30,16 +33,25 @@ def left(loop: RecordedLoop, frame: types.FrameType) -> None:
 
 
 def refuse_counting(loop: RecordedLoop, frame: types.FrameType) -> None:
-    """An item is given on one side of a test: nothing in C may count them, as `zip` and the like of libraries do."""
+    """An item is given on one side of a test: nothing in C may count or keep them, as `zip`, `list` and `set` do."""
     recorder, branches = loop.recorder, loop.branches
     found = branches.taken_by.get(frame)
     if found is None:
         generators = itertools.takewhile(lambda f: f.f_code.co_flags & GENERATOR, user_frames(frame))
-        around = itertools.takewhile(lambda f: f not in recorder.consumers, generators)  # which take them one by one
+        around = list(itertools.takewhile(lambda f: f not in recorder.consumers, generators))  # taken one by one
         unknown = (f for f in around if f not in recorder.generators)
-        found = branches.taken_by[frame] = next(filter(None, map(iterator_over, unknown)), "")
+        kept = "code in C" if any(is_kept_in_c(recorder, f) for f in around) else ""
+        found = branches.taken_by[frame] = next(filter(None, map(iterator_over, unknown)), kept)
     if found:
-        raise branches.refused(f"yields to `{found}`, which counts, on one side of a test")
+        raise branches.refused(f"yields to `{found}`, which counts or keeps items, on one side of a test")
+
+
+def is_kept_in_c(recorder: Recorder, frame: types.FrameType) -> bool:
+    """Whether the items of a generator go to no statement of traced code: to a call, or to a display like `[*items]`."""
+    outer = frame.f_back
+    if outer is None or not is_user_frame(outer):
+        return True
+    return dis.opname[outer.f_code.co_code[outer.f_lasti]] not in TAKING
 
 
 def resumed(loop: RecordedLoop, frame: types.FrameType) -> None:
