@@ -92,6 +92,9 @@ class Comparison:
             ops = (op for op in walk(tuple(block)) if id(op) not in scopes.builder.of_forms)
             self.lines |= dict.fromkeys(op.line for op in ops)
         self.last, self.agreed = None, 0
+        for node in self.loop.branches.nodes.values():  # what a side leaves is seen where passes are compared
+            for side in node.sides.values():
+                side.times = 0
 
     def recorded(self, now: State, stores: Stores) -> Pass:
         loop, scopes = self.loop, self.loop.recorder.scopes
