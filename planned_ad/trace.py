@@ -262,6 +262,7 @@ def trace(
             return traced
         finally:
             recorder.watch.off()
+            recorder.scopes.restarting = True  # loops of this run that are garbage later decide nothing
             forget(recorder)
     raise failure or TraceError(f"{recorder.builder.line}: the loops here could not be followed: unroll them (unroll=)")
 

@@ -47,7 +47,7 @@ def refuse_counting(loop: RecordedLoop, frame: types.FrameType) -> None:
 
 
 def is_kept_in_c(recorder: Recorder, frame: types.FrameType) -> bool:
-    """Whether the items of a generator go to no statement of traced code: to a call, or to a display like `[*items]`."""
+    """Whether the items of a generator go to no statement of traced code: to a call, or to a display, `[*items]`."""
     outer = frame.f_back
     if outer is None or not is_user_frame(outer):
         return True

@@ -454,14 +454,14 @@ class Recorder:
 
     def holds_numbers(self, items: Any) -> bool:
         """Whether a list has numbers as items, traced or not, or such lists."""
-        found = items.parts if getattr(type(items), "is_traced_list", False) else items
+        found = getattr(items, "parts", None) if getattr(type(items), "is_traced_list", False) else items
         if type(found) is not list:
             return self.is_scalar(items) or isinstance(items, NUMBERS)
         return all(map(self.holds_numbers, found))
 
     def holds_integers(self, items: Any) -> bool:
         """Whether all numbers in a list, or in the lists in it, are known integers."""
-        found = items.parts if getattr(type(items), "is_traced_list", False) else items
+        found = getattr(items, "parts", None) if getattr(type(items), "is_traced_list", False) else items
         return all(map(self.holds_integers, found)) if type(found) is list else type(items) in (int, bool)
 
     # Run-time choices.
