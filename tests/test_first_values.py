@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import planned_ad
+from planned_ad.trace import trace
 
 from .sweeps import name_of
 
@@ -251,10 +252,17 @@ def shown(x):
     return y * x[1]
 
 
+def perhaps_no_constant(x):
+    for k in range(20):
+        if x[k % 3] > 1.0:
+            z = 0.5
+    return max(x[0], z)
+
+
 ONCE = [
     line_search, line_search_with_else, written_to, perhaps_none, perhaps_no_view, of_the_last_iteration,
     of_the_last_one_of_some, attribute, attribute_that_is_written_to, three_loops, for_so_many, in_no_iteration,
-    exchanged, into_an_attribute, shown,
+    exchanged, into_an_attribute, shown, perhaps_no_constant,
 ]  # fmt: skip
 OTHERS = [appended, looked_at_where_there_is_one, into_items]  # which have several traces, or loops that are unrolled
 
@@ -284,7 +292,7 @@ def test_value_and_slope(f: Callable[..., Any], unroll: int) -> None:
 
 
 def test_what_is_shown_of_an_index(capsys: pytest.CaptureFixture[str]) -> None:
-    planned_ad.compile(shown, (INPUTS[0],), check=False)
+    trace(shown, (INPUTS[0],), unroll=0)
     assert "<traced index> <traced float64" in capsys.readouterr().out
 
 

@@ -160,6 +160,20 @@ def test_index_tricks():
     check(lambda x: (np.isscalar(x[0]), np.isscalar(x), np.iscomplexobj(x)), vector())
 
 
+def test_all_but_one_place_by_r():
+    def f(x):
+        total = 0.0
+        for i in range(len(x)):
+            others = np.r_[:i, i + 1 : len(x)]
+            total += np.sum(x[others]) * x[i] + np.sum(np.concatenate((np.r_[0:i], np.r_[i + 1 : len(x)])))
+        return total, np.r_[0 : x[0] : 5j]
+
+    x = vector()
+    found = trace(f, (x,), unroll=0)
+    assert found.rolled and not found.unrolled
+    check(f, x)
+
+
 def test_linspace_with_traced_ends():
     check(lambda x: (np.linspace(x[0], x[1], 5), np.linspace(0, x[1], 4, endpoint=False)), vector())
 

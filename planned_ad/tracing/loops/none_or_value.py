@@ -13,6 +13,8 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ...python.comprehensions import asks_for_none
 from ...python.frames import user_frame, user_frames
 from ...python.liveness import is_in_users_try
@@ -98,8 +100,12 @@ class NoneOrValue(Arithmetic):
             value = held.read()
             storage = held.storage
             storage.value, storage.buffer, storage.depth = value, None, recorder.scopes.depth  # what reads it uses this
-        else:
-            return None if self.is_array else held
+        elif self.is_array:
+            return None
+        else:  # a number that is known, of which there is a value of its own here
+            known = recorder.value_of(held)
+            value = recorder.apply("where", present, known, known)
+            held = ScalarTracer(recorder, value, is_python=not isinstance(held, np.generic))
         recorder.builder.doubtful[id(value)] = (
             value,
             lambda: recorder.scopes.require_after(present, RAISES, UNASSIGNED),

@@ -27,7 +27,7 @@ from ..loops.sequences import SEQUENCES
 from ..loops.tables import item_replacements
 from ..record.dispatch import FUNCTIONS, HANDLERS, standing_in
 from ..record.recorder import Recorder
-from ..record.traced import LibraryObject, Traced
+from ..record.traced import LibraryObject, Traced, TracedArray
 from ..scipy_functions import register_loaded
 from ..values import creation as _creation  # noqa: F401 (registers what it implements)
 from ..values.flat import FlatView
@@ -249,13 +249,22 @@ class _Joined:
         for part in key if type(key) is tuple else (key,):
             if isinstance(part, str):
                 raise self.recorder.unsupported("numpy.r_ with a directive in a string")
-            part = np.r_[part] if isinstance(part, slice) else part
-            if not self.recorder.is_array(part):
+            part = self._steps(part) if isinstance(part, slice) else part
+            if not issubclass(type(part), TracedArray):
                 known = self.recorder.is_concrete(part)
                 part = np.asarray(part) if known else self.recorder.call(np.asarray, (part,), {})
             part = part.reshape(-1) if not part.ndim else part
             parts.append(part[:, None] if self.columns and part.ndim == 1 else part)
         return self.recorder.call(np.concatenate, (parts,), {"axis": -1 if self.columns else 0})
+
+    def _steps(self, part: slice) -> Any:
+        """The numbers of `start:stop:step`; so many of them where the step is imaginary."""
+        bounds = (0 if part.start is None else part.start, part.stop, 1 if part.step is None else part.step)
+        if all(map(self.recorder.is_concrete, bounds)):
+            return np.r_[part]
+        if isinstance(part.step, complex):
+            return self.recorder.call(np.linspace, (*bounds[:2], int(abs(part.step))), {})
+        return _tracing(self.recorder, np.arange)(*bounds)
 
 
 def outsiders(recorder: Recorder) -> Callable[[Any, str], object]:
