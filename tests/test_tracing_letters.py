@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from planned_ad.tape.guards import Guard
 from planned_ad.trace import trace
 
 from .interpreted_plans import InterpretedPlan
@@ -272,3 +274,43 @@ def test_what_only_prepares_is_python() -> None:
     """Loops over texts in which little is recorded: the numbers that they find are known."""
     found = trace(counted, (vector(),))
     assert not loops_of(found) and not found.unrolled
+
+
+def ended(x):
+    status, total = "all", 0.0
+    for v in x:
+        total += v
+        if total > 3.0:
+            status = "too much"
+            break
+        if v < -2.0:
+            status = "too little"
+            break
+    return total, status
+
+
+def asserted(x):
+    total, status = ended(x)
+    assert status in ("all", "too much", "too little")
+    return total * 2.0
+
+
+def told(x):
+    total, status = ended(x)
+    message = "ended by " + status if status != "all" else "all of them"
+    return total * len(message)
+
+
+@pytest.mark.parametrize("f", [asserted, told], ids=name_of)
+def test_what_earlier_tests_of_a_text_say(f: Callable) -> None:
+    """Of three texts two are asked for; where a kernel has gone another way than NumPy, for a trace that it tells."""
+    few, more, least = 0.01 * vector(), vector() ** 2, -3.0 * np.abs(vector())
+    plan = InterpretedPlan(f, few)
+    for x in (few, more, least):
+        np.testing.assert_allclose(plan(x), f(x), rtol=1e-12)
+    for x in (few, more, least):
+        guards = [op for op in trace(f, (x,)).tape.operations if isinstance(op, Guard) and op.what == "branch"]
+        assert 1 <= len(guards) <= 2
+        other = [*guards[:-1], replace(guards[-1], outcome=not guards[-1].outcome)]
+        found = [op.outcome for op in trace(f, (x,), known=other).tape.operations if isinstance(op, Guard)]
+        assert found[: len(other)] == [op.outcome for op in other]

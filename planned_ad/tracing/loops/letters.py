@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import sys
 import types
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,8 +19,10 @@ import numpy as np
 from ...python.frames import as_written, user_frame
 from ...python.liveness import catches_anywhere
 from ...python.shadows import is_user_frame
+from ...tape.tape import Value
 from ..record.lost_variables import Lost
 from ..record.recorder import Recorder
+from ..values.scalar_tracer import ScalarTracer
 from .form import HandedOn
 
 CODE = ("code",)
@@ -87,11 +90,25 @@ class Letter:
 
     def __eq__(self, other: object) -> Any:
         codes = self.codes_beside(other)
-        return codes if codes is False or codes is NotImplemented else codes[0] == codes[1]
+        return codes if codes is False or codes is NotImplemented else self.compared(codes, is_equal=True)
 
     def __ne__(self, other: object) -> Any:
         codes = self.codes_beside(other)
-        return codes if codes is NotImplemented else codes is False or codes[0] != codes[1]
+        return codes if codes is NotImplemented else codes is False or self.compared(codes, is_equal=False)
+
+    def compared(self, codes: tuple[Any, Any], is_equal: bool) -> Any:
+        """Whether two numbers are equal, or are not; what follows from earlier tests needs no test of data."""
+        found = codes[0] == codes[1] if is_equal else codes[0] != codes[1]
+        recorder = self.recorder
+        is_of_text = codes[0] is self.code and type(codes[1]) is int and type(self.code) is type(found) is ScalarTracer
+        if is_of_text and not recorder.scopes.depth:
+            tests = recorder.__dict__.setdefault("tests_of_letters", {}).setdefault(self.code.value.id, [])
+            known = follows(tests, codes[1], len(self.letters.texts), recorder._outcomes)
+            if known is None:
+                tests.append((codes[1], found.value, is_equal))
+            else:
+                recorder._outcomes[found.value.id] = known == is_equal
+        return found
 
     def codes_beside(self, other: object) -> Any:
         """Its number and that of another text among the same ones; False where the two are never equal."""
@@ -117,7 +134,7 @@ class Letter:
         """The text that is asked for itself, `what` for: outside of loops a guard says which one it is."""
         if not self.letters.is_chosen or self.recorder.scopes.depth:
             raise self.escape(what)
-        return self.letters.texts[int(self.recorder.outcome(self.recorder.value_of(self.code), "number"))]
+        return next(text for text in self.letters.texts if self == text)
 
     def escape(self, what: str) -> BaseException:
         """What to raise where the text itself is asked for."""
@@ -128,9 +145,23 @@ class Letter:
         return recorder.scopes.restart()
 
 
+def follows(
+    tests: Iterable[tuple[int, Value, bool]], code: int, count: int, outcomes: Mapping[int, Any]
+) -> bool | None:
+    """Whether it is the text of this number, where the tests before say so: of each text, and whether it is that."""
+    asked = [(other, outcomes[test.id] == is_equal) for other, test, is_equal in tests if test.id in outcomes]
+    if any(holds for _, holds in asked):
+        return (code, True) in asked
+    others = {other for other, _ in asked}
+    return False if code in others else True if len(others) == count - 1 else None
+
+
 def _asking(name: str) -> None:
     def asked(self: Letter, *args: Any, **kwargs: Any) -> Any:
-        return getattr(self.known("itself"), name)(*args, **kwargs)
+        text = self.known("itself")
+        return (
+            args[0] + text if name == "__radd__" and isinstance(args[0], str) else getattr(text, name)(*args, **kwargs)
+        )
 
     setattr(Letter, name, asked)
 
