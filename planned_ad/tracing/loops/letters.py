@@ -103,7 +103,7 @@ class Letter:
         is_of_text = codes[0] is self.code and type(codes[1]) is int and type(self.code) is type(found) is ScalarTracer
         if is_of_text and not recorder.scopes.depth:
             tests = recorder.__dict__.setdefault("tests_of_letters", {}).setdefault(self.code.value.id, [])
-            known = follows(tests, codes[1], len(self.letters.texts), recorder._outcomes)
+            known = follows_from(tests, codes[1], len(self.letters.texts), recorder._outcomes)
             if known is None:
                 tests.append((codes[1], found.value, is_equal))
             else:
@@ -145,7 +145,7 @@ class Letter:
         return recorder.scopes.restart()
 
 
-def follows(
+def follows_from(
     tests: Iterable[tuple[int, Value, bool]], code: int, count: int, outcomes: Mapping[int, Any]
 ) -> bool | None:
     """Whether it is the text of this number, where the tests before say so: of each text, and whether it is that."""
