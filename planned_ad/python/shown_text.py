@@ -106,9 +106,9 @@ def use_of(node: ast.AST, around: dict[ast.AST, ast.AST], functions: list[Any]) 
         if isinstance(node, ast.Call) and called_name(node.func) in SHOWING:
             return SHOWN
         outer = around.get(node)
-        if isinstance(outer, ast.Raise):
+        if isinstance(outer, ast.Raise) or (isinstance(outer, ast.Assert) and node is outer.msg):
             return RAISED
-        if isinstance(outer, ast.Expr) or (isinstance(outer, ast.Assert) and node is outer.msg):
+        if isinstance(outer, ast.Expr):
             return SHOWN
         if isinstance(outer, ast.Return | ast.Lambda):
             return RETURNED
