@@ -408,10 +408,20 @@ def not_converged(x, scale):
     return step + np.sum(x)
 
 
+def told_by_an_assert(x):
+    total = 0
+    for k, v in enumerate(x):
+        try:
+            assert v < 0.8, f"{k}"
+        except AssertionError as error:
+            total += int(str(error)) + len(str(error))
+    return total * x[0]
+
+
 PROGRAMS = (
     in_a_helper, in_the_loop, two_kinds, of_math, by_zero, handled_outside, raised_again, on_the_way_out, suppressed,
     suppressed_before_more, found_by_an_error, left_by_an_error, goes_on_and_stops, under_a_test, in_a_while,
     of_the_function, retried, counted_in_an_object, by_a_later_clause, by_a_bare_clause, past_others,
-    by_an_exit, in_a_handler, swallowed_by_finally, of_an_index,
+    by_an_exit, in_a_handler, swallowed_by_finally, of_an_index, told_by_an_assert,
 )  # fmt: skip
 LOOPS = (in_a_helper, in_the_loop, two_kinds, of_math, by_zero, handled_outside, under_a_test, in_a_while, past_others)

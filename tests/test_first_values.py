@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -297,19 +298,49 @@ def test_what_is_shown_of_an_index(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_what_reads_a_text_has_the_number() -> None:
-    def caught(x: Any) -> Any:
-        total = 0
-        for k in range(20):
-            try:
-                assert x[k % 3] < 0.8, f"{k}"
-            except AssertionError as error:
-                total += int(str(error)) + len(str(error))
-        return total * x[0]
-
     def f(x: Any) -> Any:
         names = [f"{k:02d}" for k in range(20)]
         return sum(x[int(name) % 3] * int("%d" % k) for k, name in enumerate(names))  # noqa: UP031
 
     x = INPUTS[0]
-    for g in (f, caught):
-        np.testing.assert_allclose(planned_ad.compile(g, (x,), unroll=0, check=False)(x), g(x))
+    np.testing.assert_allclose(planned_ad.compile(f, (x,), unroll=0, check=False)(x), f(x))
+
+
+class Log:
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def info(self, text: str) -> None:
+        self.lines.append(text)
+
+
+def test_what_shows_a_text_is_no_function_of_the_programs() -> None:
+    def by_a_method(x: Any) -> Any:
+        told = Log()
+        for k in range(20):
+            told.info(f"{k}")
+        return x[0] * sum(map(int, told.lines))
+
+    def by_a_function(x: Any) -> Any:
+        lines: list[str] = []
+
+        def log(text: str) -> None:
+            lines.append(text)
+
+        for k in range(20):
+            log("%d" % k)  # noqa: UP031
+        return x[0] * len("".join(lines))
+
+    def by_what_is_handled(x: Any) -> Any:
+        total = 0
+        for k in range(20):
+            try:
+                if x[k % 3] > 0.5:
+                    raise ValueError(f"{k}")
+            except ValueError:
+                total += len(str(sys.exc_info()[1]))
+        return total * x[0]
+
+    x = INPUTS[0]
+    for f in (by_a_method, by_a_function, by_what_is_handled):
+        np.testing.assert_allclose(planned_ad.compile(f, (x,), unroll=0, check=False)(x), f(x))

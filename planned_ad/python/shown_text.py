@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import ast
 import functools
+import inspect
 import types
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from .frames import user_frames
+from .shadows import ShadowGlobals, is_user_function
 from .source_text import syntax_of
 from .statements import path_at
 
@@ -24,6 +26,7 @@ OF_TEXT = {  # what makes a text of a text, and of a number
     "str", "repr", "format", "ascii", "join", "ljust", "rjust", "center", "strip", "upper", "lower", "replace", "dict",
 }  # fmt: skip
 KEEPING = frozenset(("StringIO", "getvalue", "redirect_stdout"))  # what is printed may be read there
+READING = frozenset(("exc_info", "exception", "format_exc", "format_exception"))  # which give the error that is handled
 HOLDING = (
     ast.JoinedStr, ast.FormattedValue, ast.BinOp, ast.Tuple, ast.List, ast.Dict, ast.Starred, ast.keyword, ast.IfExp,
     ast.GeneratorExp, ast.ListComp,
@@ -38,7 +41,7 @@ def is_only_shown(frame: types.FrameType | None) -> bool:
     for user in user_frames(frame):
         if not user.f_globals.is_users:  # type: ignore[attr-defined]
             return True  # a message of a library's
-        if not KEEPING.isdisjoint(user.f_code.co_names):
+        if not KEEPING.isdisjoint(user.f_code.co_names) or has_own_that_show(user):
             return False
         use = use_at(user.f_code, user.f_lasti)
         if use != RETURNED:
@@ -48,9 +51,41 @@ def is_only_shown(frame: types.FrameType | None) -> bool:
     return use == SHOWN
 
 
+def has_own_that_show(frame: types.FrameType) -> bool:
+    """Whether a function that is called like those that show texts may be the program's own, which may keep them."""
+    code, held = frame.f_code, frame.f_locals
+    names = SHOWING.intersection((*code.co_names, *code.co_varnames, *code.co_cellvars, *code.co_freevars))
+    real = frame.f_globals.real  # type: ignore[attr-defined]
+    if any(is_written_here(held.get(name, real.get(name))) for name in names):
+        return True
+    if not names:
+        return False
+    owners = [*held.values(), *(real[name] for name in code.co_names if name in real)]
+    owners += [value for owner in owners for value in attributes(owner)]
+    return any(is_written_here(inspect.getattr_static(type(owner), name, None)) for owner in owners for name in names)
+
+
+def attributes(owner: Any) -> Iterable[Any]:
+    """What an object of a class that somebody has written holds, read past any code of that class."""
+    if isinstance(owner, type | types.ModuleType | types.FunctionType):
+        return ()
+    try:
+        return list(object.__getattribute__(owner, "__dict__").values())
+    except AttributeError:
+        return ()
+
+
+def is_written_here(function: Any) -> bool:
+    """Whether this is a function of the program's, or its copy that is traced."""
+    names = getattr(function, "__globals__", None)
+    return names.is_users if type(names) is ShadowGlobals else is_user_function(function)
+
+
 @functools.lru_cache(1024)
 def is_kept(code: types.CodeType, instruction: int) -> bool:
-    """Whether an `except ... as error` around an instruction does more with the error than show it."""
+    """Whether an `except` around an instruction does more with the error than show it."""
+    if not READING.isdisjoint(code.co_names):
+        return True
     line, _, column, _ = list(code.co_positions())[instruction // 2]
     tree = syntax_of(code)
     path = path_at(tree, line, column or 0) if tree is not None and line is not None else []
