@@ -138,3 +138,39 @@ def test_value_and_slope(f: Callable[..., Any], count: int, unroll: int) -> None
         found, _ = plan.gradient(P, V)
         slopes = [(f(P + step, V) - f(P - step, V)) / 2e-7 for step in 1e-7 * np.eye(count)]
         np.testing.assert_allclose(found, slopes, rtol=1e-5, atol=1e-6)
+
+
+def nearer(a, b):
+    return a if a.p < b.p else b
+
+
+def by_a_call(P, V):
+    bodies = [Body(p, v) for p, v in zip(P, V)]
+    total = 0.0
+    for step in range(20):
+        a, b = bodies[step % len(bodies)], bodies[0]
+        if nearer(a, b) is a:
+            total += a.v * step
+        if max(a, b, key=lambda c: c.p) is not b:
+            total += 2.0 * b.p
+        if (a if step % 3 else b) is b:
+            total += 0.1
+    return total
+
+
+def by_a_name_of_a_builtin(P, V):
+    bodies = [Body(p, v) for p, v in zip(P, V)]
+    total, input = 0.0, bodies[0]
+    for step in range(20):
+        next = bodies[step % len(bodies)]
+        if next is input:
+            total += next.v * step + next.p
+    return total
+
+
+@pytest.mark.parametrize("unroll", [0, 16])
+@pytest.mark.parametrize("f", [by_a_call, by_a_name_of_a_builtin], ids=name_of)
+def test_identity_of_what_an_expression_gives(f: Callable[..., Any], unroll: int) -> None:
+    plan = planned_ad.compile(f, inputs(0, 4), unroll=unroll, check=False)
+    for seed in range(4):
+        np.testing.assert_allclose(plan(*inputs(seed, 4)), f(*inputs(seed, 4)), rtol=1e-11)

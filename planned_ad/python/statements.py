@@ -227,7 +227,7 @@ def asks_identity(code: types.CodeType) -> bool:
         isinstance(node, ast.Compare)
         and min(lines) <= node.lineno <= max(lines)
         and any(isinstance(operator, ast.Is | ast.IsNot) for operator in node.ops)
-        and all(_may_be_array(operand) for operand in (node.left, *node.comparators))
+        and all(_may_be_array(operand, code) for operand in (node.left, *node.comparators))
         for node in ast.walk(tree)
     )
 
@@ -244,10 +244,14 @@ def may_ask_identity(code: types.CodeType) -> bool:
     return by_name or asks_identity(code) or any(map(may_ask_identity, inner))
 
 
-def _may_be_array(operand: ast.expr) -> bool:
+def _may_be_array(operand: ast.expr, code: types.CodeType) -> bool:
+    """Whether this may be an array or an object: all but constants, classes, and names of built-in things."""
     if isinstance(operand, ast.Name):
-        return not hasattr(builtins, operand.id)
-    return isinstance(operand, ast.Attribute | ast.Subscript)
+        own = (*code.co_varnames, *code.co_cellvars, *code.co_freevars)
+        return operand.id in own or not hasattr(builtins, operand.id)
+    if isinstance(operand, ast.Call):
+        return not (isinstance(operand.func, ast.Name) and operand.func.id == "type")
+    return not isinstance(operand, ast.Constant | ast.JoinedStr | ast.Compare | ast.Lambda)
 
 
 @dataclass(frozen=True, slots=True)
