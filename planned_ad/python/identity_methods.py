@@ -1,29 +1,60 @@
-"""What stands in shadow classes for `object.__eq__` and `object.__hash__`: which object it is, is asked noticeably.
+"""What stands for the methods of `object` that ask which object it is, so that the question is noticed.
 
 Rows of a list are other objects each time that they are read. Classes that say when two objects are equal do not mind;
-of the others `a == b`, `a in group` and `names[a]` ask which object it is, as `a is b` does.
+of the others `a == b`, `a in group` and `names[a]` ask which object it is, as `a is b` does. So does a method of the
+program's that goes on to `super().__hash__()` or `object.__eq__(self, other)`, and `==` of two objects whose own
+`__eq__` gives `NotImplemented`.
 """
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .namespace import Namespace
+
+IDENTITY_METHODS = frozenset({"__eq__", "__hash__"})
 
 
-def identity_methods(cls: type, recording: Callable[[], Any]) -> dict[str, Any]:
-    """For the shadow of a class that is compared by identity; none for others."""
-    if cls.__eq__ is not object.__eq__ or cls.__hash__ is not object.__hash__:
-        return {}
+def identity_base(namespace: Namespace) -> type:
+    """A class that stands before `object` among the bases of shadows, with these methods."""
 
-    def __eq__(self: object, other: object) -> Any:
-        note_asked(recording(), self, other)
-        return True if self is other else NotImplemented
+    class Asked:
+        __slots__ = ()
 
-    def __hash__(self: object) -> int:
-        note_asked(recording(), self)
-        return object.__hash__(self)
+    for name in IDENTITY_METHODS:
+        setattr(Asked, name, _asking(Asked, name, namespace))
+    return Asked
 
-    return {"__eq__": __eq__, "__hash__": __hash__}
+
+def _asking(base: type, name: str, namespace: Namespace) -> Callable[..., Any]:
+    of_object = getattr(object, name)
+
+    def method(self: object, *args: object) -> Any:
+        note_asked(namespace.recorder, self, *args)
+        return getattr(super(base, self), name)(*args) if isinstance(self, base) else of_object(self, *args)
+
+    method.__name__ = name
+    return method
+
+
+def as_equality(see: Any, method: types.FunctionType) -> types.FunctionType:
+    """An `__eq__` of the program's, as `see` of a namespace shows it.
+
+    Where neither of two objects knows, Python asks whether they are one.
+    """
+
+    def called(self: Any, other: Any) -> Any:
+        found = method(self, other)
+        if found is NotImplemented and type(other) is type(self):
+            note_asked(see.__self__.recorder, self, other)
+        return found
+
+    called.__name__, called.__qualname__, called.__doc__ = method.__name__, method.__qualname__, method.__doc__
+    called.traced = method  # type: ignore[attr-defined]
+    return called  # type: ignore[return-value]
 
 
 def note_asked(recorder: Any, *objects: object) -> None:

@@ -30,7 +30,7 @@ import numpy as np
 
 from .caches import copy_of_cached, copy_of_cached_property
 from .comprehensions import rewritten
-from .identity_methods import identity_methods
+from .identity_methods import IDENTITY_METHODS, identity_base
 from .made import MadeOf
 from .sets_in_order import FrozenInOrder, SetInOrder, plain_copy
 from .shadows import (
@@ -48,6 +48,7 @@ from .shadows import (
     referent_of,
     set_class_attribute,
     shadow_metaclass,
+    special_methods,
 )
 from .single_dispatch import dispatcher, dispatching_method, is_dispatcher
 from .used_names import names_in_class_bodies
@@ -119,6 +120,8 @@ class Namespace:
         self._cells: dict[int, tuple[types.CellType, types.CellType]] = {}
         self._unfilled: list[Callable[[], None]] = []
         self._uninserted: list[Callable[[], None]] = []
+        self._identity_base = base = identity_base(self)
+        self._memo |= {id(m := getattr(object, name)): (m, getattr(base, name)) for name in IDENTITY_METHODS}
         self.roots: list[tuple[object, str]] = []  # functions that were traced
         self.kept: dict[tuple[int, Any], tuple[Any, Any, str]] = {}  # what caches were asked for: see `Outside`
         self.first_held: Mapping[tuple[int, str], object] = {}  # by object and attribute, what stands for what it has
@@ -377,13 +380,10 @@ class Namespace:
             return self._leave(cls, name)
         rest = cls.__mro__[1:]
         bases = tuple(self._see(base, base.__name__) if is_user_class(base) else base for base in rest)
-        real_bases = tuple(base for base, shadow in zip(rest, bases) if shadow is not base)
+        order = (*bases[:-1], self._identity_base, object, cls, *(r for r, base in zip(rest, bases) if r is not base))
         # Special methods are there from the start, so that the type's slots are set, and are replaced by `fill`.
-        body = {n: v for n, v in vars(cls).items() if n.startswith("__") and n.endswith("__") and n not in _NOT_COPIED}
-        body.update(
-            __slots__=(), __qualname__=cls.__qualname__, __real_class__=cls, __shadow_mro__=(*bases, cls, *real_bases),
-            __shadows_below__=[], __see__=self.shadow, **identity_methods(cls, lambda: self.recorder)
-        )  # fmt: skip
+        body = special_methods(cls, _NOT_COPIED) | {"__slots__": (), "__shadows_below__": [], "__see__": self.shadow}
+        body.update(__qualname__=cls.__qualname__, __real_class__=cls, __shadow_mro__=order)
         if "__del__" in vars(cls):
             body["__del__"] = lambda self: None
         try:
@@ -403,7 +403,7 @@ class Namespace:
             return self._leave(cls, name)
         above = [base for base in cls.__mro__[1:] if base not in (np.ndarray, object)]
         bases = tuple(self._see(base, base.__name__) for base in above)
-        body = {n: v for n, v in vars(cls).items() if n.startswith("__") and n.endswith("__") and n not in _NOT_COPIED}
+        body = special_methods(cls, _NOT_COPIED)
         body.update(__qualname__=cls.__qualname__, __real_class__=cls, __shadow_mro__=(*bases, *array.__mro__))
         copy: type = type.__new__(ShadowClass, cls.__name__, (array,), body)
         self._unfilled.append(lambda: self._fill_class(cls, copy))

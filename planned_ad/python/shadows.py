@@ -12,10 +12,12 @@ import os
 import sys
 import types
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
 import numpy as np
+
+from .identity_methods import as_equality
 
 CONTROL = "planned_ad.control"
 TRACED_OURS = frozenset(  # ordinary Python, as the user's is
@@ -338,6 +340,11 @@ def forget_looked_up(cls: type) -> None:
         ctypes.pythonapi.PyType_Modified(ctypes.py_object(below))
 
 
+def special_methods(cls: type, but: Collection[str]) -> dict[str, Any]:
+    """What a class defines that Python looks for, but for some."""
+    return {n: v for n, v in vars(cls).items() if n.startswith("__") and n.endswith("__") and n not in but}
+
+
 def set_class_attribute(cls: type, name: str, value: object) -> None:
     """Past what its metaclass makes of it, which may have a property of that name, of the class itself."""
     if type(value) is types.FunctionType and "__see__" in vars(cls):
@@ -356,6 +363,8 @@ def as_called(see: Callable[..., Any], name: str, method: types.FunctionType) ->
     """A method of a class as Python or NumPy calls it; most as they are."""
     if name in PROTOCOLS:
         return as_numpy_calls(see, method)
+    if name == "__eq__":
+        return as_equality(see, method)
     return as_python_calls(CONVERSIONS[name], method) if name in CONVERSIONS else method
 
 
@@ -390,7 +399,7 @@ def build_class(body: types.FunctionType, name: str, *bases: Any, **options: Any
     cls = builtins.__build_class__(body, name, *bases, **options)
     names = body.__globals__
     if isinstance(cls, type) and isinstance(names, ShadowGlobals):
-        for name in vars(cls).keys() & (PROTOCOLS | CONVERSIONS.keys()):
+        for name in vars(cls).keys() & {*PROTOCOLS, *CONVERSIONS, "__eq__"}:
             method = vars(cls)[name]
             if type(method) is types.FunctionType:
                 type.__setattr__(cls, name, as_called(names.namespace.shadow, name, method))

@@ -15,6 +15,7 @@ from itertools import pairwise
 from typing import Any
 
 from .exit_syntax import has, is_followed
+from .identity_methods import IDENTITY_METHODS
 from .instructions import instructions_of
 from .source_text import compiled_text, current_text, syntax, syntax_of
 
@@ -235,13 +236,18 @@ def asks_identity(code: types.CodeType) -> bool:
 WHILE_SHOWN = {dataclasses.__file__, reprlib.__file__}  # which object's `repr` is being made, by its identity
 
 
-def may_ask_identity(code: types.CodeType) -> bool:
-    """As `asks_identity`, of a function and those in it, and by `id` or `operator.is_` too."""
+BY_NAME = {"id", "is_", "is_not", "ref", "WeakSet", "WeakKeyDictionary", "WeakValueDictionary"}
+
+
+def may_ask_identity(code: types.CodeType, is_inner: bool = False) -> bool:
+    """As `asks_identity`, of a function and those in it, and by `id`, `operator.is_`, `weakref.ref` and such too."""
     if code.co_filename in WHILE_SHOWN:
         return False
     inner = (constant for constant in code.co_consts if isinstance(constant, types.CodeType))
-    by_name = not {"id", "is_", "is_not"}.isdisjoint(code.co_names)
-    return by_name or asks_identity(code) or any(map(may_ask_identity, inner))
+    names = {*code.co_names}
+    # In methods of classes that stand in no function, `super()` leads to `identity_methods`.
+    by_name = BY_NAME & names or (IDENTITY_METHODS & names and ("object" in names or (is_inner and "super" in names)))
+    return bool(by_name) or asks_identity(code) or any(may_ask_identity(each, True) for each in inner)
 
 
 def _may_be_array(operand: ast.expr, code: types.CodeType) -> bool:

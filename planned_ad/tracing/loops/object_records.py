@@ -10,7 +10,6 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from ...python.shadows import real_class
 from .object_contents import attributes_held, named_slots
 from .references import RecordInRow, RecordKind
 
@@ -24,7 +23,16 @@ OVERRIDES = (
     "__dict__",
     "__init_subclass__",
 )
-REFUSED = ("__copy__", "__deepcopy__", "__reduce_ex__", "__reduce__", "__getstate__", "__setstate__", "__delattr__")
+REFUSED = (
+    "__copy__",
+    "__deepcopy__",
+    "__reduce_ex__",
+    "__reduce__",
+    "__getstate__",
+    "__setstate__",
+    "__delattr__",
+    "__hash__",
+)
 
 
 def can_be_record(cls: Any) -> bool:
@@ -60,6 +68,13 @@ class ObjectRecord(RecordInRow):
             raise self.records.refuse()
         object.__setattr__(self, name, value)
 
+    def __eq__(self, other: object) -> Any:
+        """Whether two are one object; in place of `object.__eq__`."""
+        if other is None:
+            return self.is_none()
+        is_record = issubclass(type(other), RecordInRow)
+        return self.row == other.row if is_record and other.records is self.records else False  # type: ignore[attr-defined]
+
 
 def _refusing(name: str) -> None:
     def method(self: ObjectRecord, *args: Any) -> Any:
@@ -71,13 +86,6 @@ def _refusing(name: str) -> None:
 
 for _name in REFUSED:
     _refusing(_name)
-
-
-def is_same_record(self: ObjectRecord, other: Any) -> Any:
-    """Whether two are one object; in place of Python's `==` for objects."""
-    if other is None:
-        return self.is_none()
-    return self.row == other.row if issubclass(type(other), RecordInRow) and other.records is self.records else False
 
 
 def in_row(name: str, place: int) -> property:
@@ -100,8 +108,6 @@ def class_of_records(records: Any, cls: type) -> Callable[[RecordKind, Any], Obj
     """For `records`, what makes of the number of a row the object that is in it."""
     body: dict[str, Any] = {name: in_row(name, place) for place, name in enumerate(records.keys)}
     body |= {"__module__": __name__, "__qualname__": cls.__qualname__, "__slots__": (), "__dict__": property(_refuse)}
-    if real_class(cls).__eq__ is object.__eq__:
-        body |= {"__eq__": is_same_record, "__hash__": _refuse}
     if not hasattr(cls, "__bool__") and not hasattr(cls, "__len__"):
         body["__bool__"] = lambda self: not self.is_none()
     derived: Any = type(cls)(cls.__name__, (cls, ObjectRecord), body)
