@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import contextlib
+import weakref
 from collections.abc import Callable
 
 import numpy as np
@@ -152,6 +153,81 @@ def objects_by_equality(x):
     return t
 
 
+class ByValue:
+    """Equal to others like it, and hashed by which one it is."""
+
+    def __init__(self, v):
+        self.v = v
+
+    def __eq__(self, other):
+        return isinstance(other, ByValue) and abs(self.v - other.v) < 0.1
+
+    __hash__ = object.__hash__
+
+
+class ByObject(ByValue):
+    def __hash__(self):
+        return object.__hash__(self)
+
+
+class BySuper:
+    def __init__(self, v):
+        self.v = v
+
+    def __eq__(self, other):
+        return super().__eq__(other)
+
+    def __hash__(self):
+        return super().__hash__()
+
+
+class Unknown:
+    def __init__(self, v):
+        self.v = v
+
+    def __eq__(self, other):
+        return NotImplemented
+
+    def __hash__(self):
+        return 7
+
+
+def compares(kind, one):
+    """A program in which data decide which of the objects of a list are compared."""
+
+    def compared(x):
+        group = [kind(v) for v in x[:20]]
+        s = x[0]
+        b = group[3]
+        for i in range(20):
+            a = group[int(abs(x[i]) * 20) % 20]
+            if x[i] > 1.6:
+                b = a
+            if one(a, b):
+                s += x[i] * i
+            if abs(x[i]) < 1.2:
+                b = group[(i + 1) % 20]
+        return s
+
+    compared.__name__ = f"{kind.__name__}_{one.__code__.co_firstlineno}"
+    return compared
+
+
+OBJECTS = [
+    compares(kind, one)
+    for kind in (ByValue, ByObject, BySuper, Unknown)
+    for one in (
+        lambda a, b: len({a, b}) == 1,
+        lambda a, b: a in {b: 1},
+        lambda a, b: hash(a) == hash(b) and a.v == b.v,
+        lambda a, b: a == b,
+        lambda a, b: object.__eq__(a, b) is True,
+        lambda a, b: weakref.ref(a)() is b,
+        lambda a, b: a in [b],
+    )
+]
+
+
 PROGRAMS = (
     of_lists,
     where_it_does_not_show,
@@ -171,6 +247,7 @@ PROGRAMS = (
     of_a_copied_list,
     of_objects,
     objects_by_equality,
+    *OBJECTS,
 )
 
 
@@ -178,6 +255,6 @@ PROGRAMS = (
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
 def test_a_row_is_itself(f: Callable, unroll: int) -> None:
     found = trace(f, (X,), unroll=unroll)
-    for x in (X, -X):
+    for x in (X, -X, X[::-1] ** 2):
         with contextlib.suppress(GuardBroken):
             np.testing.assert_allclose(replay(found, x)[0], f(x), rtol=1e-12)

@@ -246,7 +246,8 @@ def may_ask_identity(code: types.CodeType, is_inner: bool = False) -> bool:
     inner = (constant for constant in code.co_consts if isinstance(constant, types.CodeType))
     names = {*code.co_names}
     # In methods of classes that stand in no function, `super()` leads to `identity_methods`.
-    by_name = BY_NAME & names or (IDENTITY_METHODS & names and ("object" in names or (is_inner and "super" in names)))
+    goes_on = "object" in names or (is_inner and "super" in names)
+    by_name = BY_NAME & names or (goes_on and {*IDENTITY_METHODS, "__repr__"} & names)
     return bool(by_name) or asks_identity(code) or any(may_ask_identity(each, True) for each in inner)
 
 

@@ -72,8 +72,9 @@ class ObjectRecord(RecordInRow):
         """Whether two are one object; in place of `object.__eq__`."""
         if other is None:
             return self.is_none()
-        is_record = issubclass(type(other), RecordInRow)
-        return self.row == other.row if is_record and other.records is self.records else False  # type: ignore[attr-defined]
+        if issubclass(type(other), RecordInRow) and other.records is self.records:  # type: ignore[attr-defined]
+            return self.row == other.row  # type: ignore[attr-defined]
+        return NotImplemented
 
 
 def _refusing(name: str) -> None:
