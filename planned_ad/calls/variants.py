@@ -41,7 +41,7 @@ from ..tape.guards import (
 from ..tape.interpret import memory_of
 from ..tape.tape import Guard
 from ..trace import Trace
-from ..tracing.record.decisions import Site, TooManyPasses, Unrolled
+from ..tracing.record.decisions import Decisions, Site, TooManyPasses, Unrolled
 from .check.checked import DIFFERS, Checked
 from .check.checked_traces import HasHistory, traced_and_checked
 from .entries import Entry, compiled_parts, limited_tape, loaded_entry
@@ -223,7 +223,7 @@ def add_variant(
     tracing |= {"known": known, "stretched": plan._stretched, "unrolled": plan._unrolled, "branches": branches}
     try:
         with belonging_to(file_of(plan._f)), stage(f"tracing {getattr(plan._f, '__name__', 'a function')}"):
-            traced, found, watch = traced_and_watched(plan, args, kwargs, check, tracing)
+            traced, found, watch = traced_and_watched(plan, args, kwargs, check, tracing, decided(plan, branches))
     except TooFewSteps as error:
         more_steps(plan, error.line, MOST_EXAMPLE_STEPS)
         return add_variant(plan, args, kwargs, known, checked, branches)
@@ -243,7 +243,12 @@ def add_variant(
 
 
 def traced_and_watched(
-    plan: PlanOfTraces, args: tuple, kwargs: dict[str, Any], check: bool, tracing: dict[str, Any]
+    plan: PlanOfTraces,
+    args: tuple,
+    kwargs: dict[str, Any],
+    check: bool,
+    tracing: dict[str, Any],
+    after: Decisions | None = None,
 ) -> tuple[Trace, Checked, Watch]:
     """The trace, checked, and the watch over what it has found outside.
 
@@ -262,7 +267,8 @@ def traced_and_watched(
         known: dict[str, Any] = {"frozen": frozen, "set_first": set_first, "has_others": bool(plan._variants)}
         try:
             outside = Outside(**known, has_history=plan._has_history, is_again=bool(turn or plan._variants))
-            traced, found = traced_and_checked(plan._f, args, kwargs, check, tracing | {"outside": outside}, look)
+            options = tracing | {"outside": outside}
+            traced, found = traced_and_checked(plan._f, args, kwargs, check, options, look, after)
         except HasHistory:
             plan._has_history = True
             watches.clear()
@@ -271,6 +277,14 @@ def traced_and_watched(
         if watches[0].holds():
             return traced, found, watches[0]
     return traced, found, Watch(traced.outside)  # it moves on with each run, and is looked at from where it is now
+
+
+def decided(plan: PlanOfTraces, branches: int) -> Decisions | None:
+    """What the last trace has found out of the function's loops and lists, where the next one is of the same kind."""
+    if not plan._variants or branches:
+        return None
+    last, steps = plan._variants[-1].trace.decisions, plan._variants[-1].trace.max_steps
+    return last if last.stretched == plan._stretched and steps == plan._options["max_steps"] else None
 
 
 def added(

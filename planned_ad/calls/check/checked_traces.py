@@ -6,6 +6,7 @@ and compared, and loops that make a difference there are unrolled in the derivat
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,6 +18,7 @@ from ...python.progress import stage
 from ...tape.found_outside import Outside
 from ...tape.tape import Loop, walk
 from ...trace import Trace, trace
+from ...tracing.record.decisions import Decisions
 from .checked import DIFFERS, Checked, Comparison, NotComparable
 from .comparison import Difference
 
@@ -44,10 +46,12 @@ def traced_and_checked(
     check: bool,
     options: dict[str, Any],
     look: Callable[[Trace], None] = lambda traced: None,
+    after: Decisions | None = None,
 ) -> tuple[Trace, Checked]:
     """The trace of `f`, compared with `f`: loops that make a difference are unrolled.
 
-    `look` is called with the trace before `f` runs, which may change what it finds outside.
+    `look` is called with the trace before `f` runs, which may change what it finds outside. `after`: what a trace for
+    other arguments has found out.
 
     Raises
     ------
@@ -55,13 +59,24 @@ def traced_and_checked(
         The trace gives something else than the function, however its loops are recorded.
     """
     start = time.thread_time()
-    traced = trace(f, args, kwargs, **options)
+    traced = traced_after(f, args, kwargs, options, after)
     look(traced)
     if not check:
         return traced, Checked(left_out="check=False")
     if isinstance(f, MadeOf):
         return with_its_function(f, args, kwargs, traced, options)
     return compared(f, args, kwargs, traced, budget(traced, time.thread_time() - start), options)
+
+
+def traced_after(
+    f: Callable[..., Any], args: tuple, kwargs: dict[str, Any], options: dict[str, Any], after: Decisions | None
+) -> Trace:
+    """The trace with what another one has found out; where that leads nowhere, as if there had been none."""
+    if after is not None and after.whole is None:
+        known, stretched, unrolled = options.get("known", ()), options.get("stretched", ()), options.get("unrolled", {})
+        with contextlib.suppress(PlannedADError):
+            return trace(f, args, kwargs, **options, decisions=after.for_others(known, stretched, unrolled))
+    return trace(f, args, kwargs, **options)
 
 
 def compared(
@@ -108,7 +123,7 @@ def with_its_function(
             frozen=given.frozen, has_history=given.has_history, set_first=given.set_first, has_others=given.has_others
         )
     try:
-        own = trace(*call, **shared)
+        own = traced_after(*call, shared, replace(traced.decisions, keeps=False, bounded=False))
     except PlannedADError as error:
         return traced, Checked(left_out=f"its function has no trace by itself: {error}")
     own, found = compared(*call, own, budget(own, time.thread_time() - start), shared)

@@ -134,6 +134,17 @@ class Decisions:
             most_passes=most_passes,
         )  # fmt: skip
 
+    def for_others(
+        self, known: Sequence[Guard], stretched: Iterable[Line], unrolled: Mapping[Site, Unrolled]
+    ) -> Decisions:
+        """What another trace of the same function begins with: what this one has found out of its loops and lists."""
+        lengths = {site: replace(room, times=min(room.times, 1)) for site, room in self.lengths.items()}
+        return replace(
+            self.copied(), known=known, stretched=set(stretched), unrolled={**self.unrolled, **unrolled},
+            given=frozenset(unrolled), passes=0, lengths=lengths, before_guess=None, attempt=None, attempts={},
+            asks_errors=False, set_first={}, constants={},
+        )  # fmt: skip
+
     def copied(self) -> Decisions:
         """The same decisions, to which others can be added."""
         return replace(self, **{f.name: copy.copy(getattr(self, f.name)) for f in fields(self)})

@@ -1,0 +1,112 @@
+"""A trace for other arguments begins with what the last one has found out of the function's loops and lists."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import planned_ad
+import planned_ad.calls.check.checked_traces as checked_traces
+import planned_ad.trace as tracing
+from planned_ad.errors import TraceError
+
+
+def turn(a, b, c):
+    return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
+
+
+def chain(points):
+    found = []
+    for p in points:
+        while len(found) >= 2 and turn(found[-2], found[-1], p) <= 0:
+            found.pop()
+        found.append(p)
+    return found[:-1]
+
+
+def hull(x):
+    points = sorted((p[0], p[1]) for p in x)
+    around = chain(points) + chain(points[::-1])
+    return sum(np.hypot(a[0] - b[0], a[1] - b[1]) for a, b in zip(around, around[1:] + around[:1]))
+
+
+def shortest(x):
+    """Dijkstra's way across a grid of costs."""
+    cost = np.exp(x)
+    known, queue = {0: 0.0}, [(0.0, 0)]
+    while queue:
+        far, at = heapq.heappop(queue)
+        if far > known[at]:
+            continue
+        i, j = divmod(at, 2)
+        for a, b in ((i + 1, j), (i, 1 - j)):
+            if a < len(x):
+                length = far + cost[i, j] * cost[a, b]
+                if length < known.get(2 * a + b, np.inf):
+                    known[2 * a + b] = length
+                    heapq.heappush(queue, (length, 2 * a + b))
+    return known[2 * len(x) - 1]
+
+
+def data(seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).normal(size=(9, 2))
+
+
+@pytest.fixture
+def runs(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Grows by one for each run of a function that is traced."""
+    found: list[Any] = []
+    once = tracing._trace_once
+
+    def counted(f: Any, *rest: Any) -> Any:
+        found.append(f)
+        return once(f, *rest)
+
+    monkeypatch.setattr(tracing, "_trace_once", counted)
+    return found
+
+
+def agrees(plan: Any, f: Callable, x: np.ndarray) -> None:
+    assert plan(x) == pytest.approx(f(x), rel=1e-12)
+    direction, h = np.cos(np.arange(x.size)).reshape(x.shape), 1e-6
+    slope = (f(x + h * direction) - f(x - h * direction)) / (2 * h)
+    assert np.sum(plan.gradient(x) * direction) == pytest.approx(slope, rel=1e-6, abs=1e-7)
+
+
+@pytest.mark.parametrize("f", [hull, shortest])
+def test_another_way_takes_one_run(f: Callable, runs: list[Any]) -> None:
+    plan = planned_ad.compile(f, (data(0),))
+    first = len(runs)
+    agrees(plan, f, data(0))
+    assert first > 1 and len(runs) == first
+    traces = len(plan._variants)
+    for seed in (1, 2, 3):
+        agrees(plan, f, data(seed))
+    others = len(plan._variants) - traces
+    assert others and len(runs) - first == others
+
+
+def test_a_derivative_and_its_function_are_looked_at_once(runs: list[Any]) -> None:
+    planned_ad.compile(planned_ad.grad(hull), (data(0),))
+    assert [f is hull for f in runs].count(True) == 1  # by itself, to compare it with the function
+
+
+def test_what_leads_nowhere_is_found_out_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    trace, refused = checked_traces.trace, []
+
+    def refusing(*args: Any, decisions: Any = None, **options: Any) -> Any:
+        if decisions is not None:
+            refused.append(decisions)
+            raise TraceError("refused")
+        return trace(*args, **options)
+
+    monkeypatch.setattr(checked_traces, "trace", refusing)
+    plan = planned_ad.compile(hull, (data(0),))
+    assert not refused
+    for seed in (1, 2, 3):
+        agrees(plan, hull, data(seed))
+    assert len(refused) == len(plan._variants) - 1 > 0
