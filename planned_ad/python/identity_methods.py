@@ -10,15 +10,13 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from .namespace import Namespace
 
 IDENTITY_METHODS = frozenset({"__eq__", "__hash__"})
 
 
-def identity_base(namespace: Namespace) -> type:
+def identity_base(namespace: Any) -> type:
     """A class that stands before `object` among the bases of shadows, with these methods."""
 
     class Asked:
@@ -29,7 +27,7 @@ def identity_base(namespace: Namespace) -> type:
     return Asked
 
 
-def _asking(base: type, name: str, namespace: Namespace) -> Callable[..., Any]:
+def _asking(base: type, name: str, namespace: Any) -> Callable[..., Any]:
     of_object = getattr(object, name)
 
     def method(self: object, *args: object) -> Any:
