@@ -18,7 +18,6 @@ from ..python.made import first_function
 from ..python.options import PlanOptions
 from ..python.progress import stage
 from ..python.source import Line
-from ..tape.found_outside import Outside
 from ..tape.guards import (
     RAISES,
     REQUIRED,
@@ -41,9 +40,8 @@ from ..tape.guards import (
 from ..tape.interpret import memory_of
 from ..tape.tape import Guard
 from ..trace import Trace
-from ..tracing.record.decisions import Decisions, Site, TooManyPasses, Unrolled
+from ..tracing.record.decisions import Site, TooManyPasses, Unrolled
 from .check.checked import DIFFERS, Checked
-from .check.checked_traces import HasHistory, traced_and_checked
 from .entries import Entry, compiled_parts, limited_tape, loaded_entry
 from .kinds import KINDS, CallKind
 from .outside.watch import Watch
@@ -52,6 +50,7 @@ from .present_variants import changed, is_same_program, present, put_first, stil
 from .replay import Call, CotangentShapeError
 from .split_calls import build_halves
 from .stored_plans import StoredTrace, find_entry, find_trace, put_entry, put_trace, request_for
+from .watched_traces import found_so_far, traced_and_watched
 
 MOST_TIES = 8  # tests that the last bit of a sum decides, which each kernel adds up in an order of its own
 MORE_STEPS = 8  # times as many, where the memory for a `while` loop did not do
@@ -223,7 +222,7 @@ def add_variant(
     tracing |= {"known": known, "stretched": plan._stretched, "unrolled": plan._unrolled, "branches": branches}
     try:
         with belonging_to(file_of(plan._f)), stage(f"tracing {getattr(plan._f, '__name__', 'a function')}"):
-            traced, found, watch = traced_and_watched(plan, args, kwargs, check, tracing, decided(plan, branches))
+            traced, found, watch = traced_and_watched(plan, args, kwargs, check, tracing, found_so_far(plan, branches))
     except TooFewSteps as error:
         more_steps(plan, error.line, MOST_EXAMPLE_STEPS)
         return add_variant(plan, args, kwargs, known, checked, branches)
@@ -240,51 +239,6 @@ def add_variant(
         with belonging_to(file_of(plan._f)):
             stored = put_trace(request, traced, found, watch)
     return added(plan, traced, found, watch, stored)
-
-
-def traced_and_watched(
-    plan: PlanOfTraces,
-    args: tuple,
-    kwargs: dict[str, Any],
-    check: bool,
-    tracing: dict[str, Any],
-    after: Decisions | None = None,
-) -> tuple[Trace, Checked, Watch]:
-    """The trace, checked, and the watch over what it has found outside.
-
-    Where running the function changes that, as where it fills a cache at its first call, it is traced once more.
-    """
-    for turn in range(2):
-        watches: list[Watch] = []
-
-        def look(traced: Trace, watches: list[Watch] = watches) -> None:
-            watches.append(Watch(traced.outside))
-
-        frozen = tuple(plan._options["frozen"])
-        set_first: dict[tuple[int, str], tuple[Any, str]] = {}
-        for variant in plan._variants:
-            set_first |= variant.trace.outside.set_first
-        known: dict[str, Any] = {"frozen": frozen, "set_first": set_first, "has_others": bool(plan._variants)}
-        try:
-            outside = Outside(**known, has_history=plan._has_history, is_again=bool(turn or plan._variants))
-            options = tracing | {"outside": outside}
-            traced, found = traced_and_checked(plan._f, args, kwargs, check, options, look, after)
-        except HasHistory:
-            plan._has_history = True
-            watches.clear()
-            outside = Outside(**known, has_history=True)
-            traced, found = traced_and_checked(plan._f, args, kwargs, check, tracing | {"outside": outside}, look)
-        if watches[0].holds():
-            return traced, found, watches[0]
-    return traced, found, Watch(traced.outside)  # it moves on with each run, and is looked at from where it is now
-
-
-def decided(plan: PlanOfTraces, branches: int) -> Decisions | None:
-    """What the last trace has found out of the function's loops and lists, where the next one is of the same kind."""
-    if not plan._variants or branches:
-        return None
-    last, steps = plan._variants[-1].trace.decisions, plan._variants[-1].trace.max_steps
-    return last if last.stretched == plan._stretched and steps == plan._options["max_steps"] else None
 
 
 def added(

@@ -12,7 +12,6 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-
 IDENTITY_METHODS = frozenset({"__eq__", "__hash__"})
 
 
