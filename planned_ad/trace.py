@@ -274,8 +274,7 @@ def _trace_once(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
     if recorder.scopes.decisions.asks_errors:
         ask_for_errors(recorder)
     leaves, tracers, structure = _traced_arguments(recorder, namespace, arguments, signature)
-    # Shadows, so that methods of objects are traced too.
-    run_arguments = namespace.shadow(structure.unflatten(tracers))
+    run_arguments = namespace.shadow(structure.unflatten(tracers))  # shadows, so that methods are traced too
     before = snapshots(structure, run_arguments, signature.names)
     recorder.identity = ArgumentIdentity(recorder, structure, signature.names, run_arguments, arguments)
     shadow = f.within(recorder) if hasattr(f, "within") else namespace.function(f)
@@ -290,6 +289,7 @@ def _trace_once(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
     tape, leaves = _taped(recorder, namespace, leaves, found.values)
     check_written_outside(recorder, namespace)
     _tell_outside(recorder, namespace, leaves)
+    rolled = {scope.site: scope.loop.line for scope in recorder.scopes.over if scope.site}
     return Trace(
         tape=tape,
         leaves=tuple(leaves),
@@ -301,10 +301,10 @@ def _trace_once(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
         name=signature.function,
         line=_definition(f),
         outside=recorder.outside,
-        unrolled=recorder.scopes.decisions.reported(),
+        unrolled=recorder.scopes.decisions.reported(rolled.values()),
         max_steps=recorder.max_steps,
         decisions=recorder.scopes.decisions,
-        rolled=tuple({scope.site: scope.loop.line for scope in recorder.scopes.over if scope.site}.items()),
+        rolled=tuple(rolled.items()),
         unchecked=recorder.unchecked or uncompiled(namespace, f),
         changes_outside=changes_outside,
         reads_changes=changes_outside and any(place.is_read for place in places_assigned(namespace)),

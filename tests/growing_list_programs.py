@@ -248,3 +248,41 @@ def rows_filled_twice(x):
             q.append(q[j] + p[j])
         p = q
     return sum(p)
+
+
+@rolled
+def earlier_items_late(x):
+    """An item that the first iterations do not have, behind tests of the index."""
+    found, s = [], 0.0
+    for k in range(20):
+        found.append(x[k] * (1.0 + s))
+        if k > 5 and abs(found[-1] - found[-2]) < 0.8:
+            s += 0.1 * x[k]
+        if k % 3 == 2:
+            s += 0.1 * found[-1] * found[-2] - 0.01 * found[-3]
+        s += found[-4] * 0.01 if k >= 10 else 0.0
+    return s
+
+
+@rolled
+def stopped_by_earlier_items(x):
+    found, s = [], 1.0
+    for k in range(20):
+        s = 0.5 * s + 0.1 * x[k]
+        found.append(s)
+        if k > 7 and abs(found[-1] - found[-5]) < 0.01:
+            break
+    return s * len(found) + found[-1]
+
+
+@rolled
+def earlier_items_of_lists(x):
+    rows = []
+    for k in range(20):
+        rows.append([x[k], x[k] * x[k + 1]])
+        if k > 3:
+            rows[-1][0] += 0.5 * rows[-2][1] + 0.1 * rows[-4][0]
+    s = 0.0
+    for a, b in rows:
+        s += a * b
+    return s

@@ -265,3 +265,13 @@ def test_directions_of_integers() -> None:
         hessp=planned_ad.compile(lambda x: np.sum((x - 1) ** 4), x).hvp,
     )  # fmt: skip
     np.testing.assert_allclose(found.x, 1.0, atol=0.02)
+
+
+def test_arguments_named_as_directions_are():
+    def f(x, vx, dx):
+        return np.sum(x**2 * vx**3) * dx
+
+    x, v = np.arange(1.0, 4.0), np.arange(2.0, 5.0)
+    found = planned_ad.compile(f, (x, v, 2.0)).hvp(x, v, 2.0, v, x, 1.0)
+    first = 4 * v**4 + 12 * x**2 * v**2 + 2 * x * v**3
+    np.testing.assert_allclose(found[0], first, rtol=1e-13)

@@ -64,7 +64,12 @@ class Directional(MadeOf):
 def signature(names: Sequence[str]) -> inspect.Signature:
     """That of a function of arguments by position."""
     kind = inspect.Parameter.POSITIONAL_ONLY
-    return inspect.Signature([inspect.Parameter(identifier(name), kind) for name in names])
+    found: dict[str, None] = {}
+    for name in map(identifier, names):  # a function of `x` and `vx` has directions of these names
+        while name in found:
+            name += "_"
+        found[name] = None
+    return inspect.Signature([inspect.Parameter(name, kind) for name in found])
 
 
 def identifier(name: str) -> str:

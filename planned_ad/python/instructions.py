@@ -59,6 +59,17 @@ def numbers_of(code: types.CodeType) -> dict[int, int]:
     return {i.offset: k for k, i in reversed([*enumerate(instructions_of(code))])}
 
 
+def begin_of(code: types.CodeType, place: int) -> int:
+    """Where the instruction begins that a frame is at: one that calls stands at the end of its caches (Python 3.11).
+
+    So does one that reads an item by a `__getitem__` written in Python, once it has run a few times.
+    """
+    numbers = numbers_of(code)
+    while place not in numbers and place > 0:
+        place -= 2
+    return place
+
+
 def reads_item_at(code: types.CodeType, place: int) -> bool:
     """Whether the instruction at this offset reads something by an index or key."""
     operation, operand = code.co_code[place : place + 2]
@@ -72,6 +83,7 @@ def asks_whether_in_at(code: types.CodeType, place: int) -> bool:
 
 def asks_at(code: types.CodeType, place: int) -> bool:
     """Whether the instruction at this offset reads something by a key, or asks whether one is there."""
+    place = begin_of(code, place)
     name = dis.opname[code.co_code[place]]
     return reads_item_at(code, place) or asks_whether_in_at(code, place) or ("CALL" in name and "get" in code.co_names)
 

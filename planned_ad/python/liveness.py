@@ -11,7 +11,7 @@ import dis
 import functools
 import types
 
-from .instructions import instructions_of, numbers_of
+from .instructions import begin_of, instructions_of, numbers_of
 from .shadows import ShadowGlobals
 
 STORES = {"STORE_FAST", "STORE_DEREF", "STORE_NAME", "DELETE_FAST", "DELETE_DEREF", "DELETE_NAME"}
@@ -39,7 +39,7 @@ def may_be_read(frame: types.FrameType, name: str, after_loop: bool | None = Non
     if not ASKS_FOR_NAMES.isdisjoint(code.co_names):
         return True
     numbers = numbers_of(code)
-    here = numbers[frame.f_lasti]
+    here = numbers[begin_of(code, frame.f_lasti)]
     instruction = instructions_of(code)[here]
     start = {here}
     if instruction.opname == "FOR_ITER" and after_loop is not None:
@@ -63,7 +63,7 @@ def is_live(frame: types.FrameType, name: str) -> bool:
     code = frame.f_code
     if name in code.co_cellvars or not ASKS_FOR_NAMES.isdisjoint(code.co_names):
         return True
-    return numbers_of(code)[frame.f_lasti] in reads_of(code, name, noticed=True)
+    return numbers_of(code)[begin_of(code, frame.f_lasti)] in reads_of(code, name, noticed=True)
 
 
 @functools.lru_cache(1024)

@@ -295,7 +295,7 @@ class Branches:
                 self.recorder.watch.off()
                 grown = [now.sizes[owner][0]]
                 self.recorder.follow_lists(grown)
-                self.recorder.flow.follow_queues(grown)
+                self.recorder.flow.follow_grown(grown)
                 raise self.refused("lets a list, dict or set grow on one side of a branch")
         if active.entry.unseen:
             raise self.refused(f"holds {active.entry.unseen}, beside a branch")

@@ -10,9 +10,10 @@ key 8.5 s.
 
 from __future__ import annotations
 
+import itertools
 import math
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -22,18 +23,27 @@ from ...python.frames import user_frames
 from ...python.subscripts import is_written_in
 from ...python.written_calls import dict_made
 from ...tape.guards import RAISES
-from ..record.promotion import INT
 from ..record.storage import Storage
 from ..values.loop_index import LoopIndex, plain_or_traced
 from ..values.python_errors import is_caught
 from ..values.scalar_tracer import ScalarTracer
 from .consumers import Consumer, ended
-from .forms import Unchanged
+from .dict_keys import (
+    UNKNOWN,
+    are_texts,
+    clamped,
+    is_plain_key,
+    may_be,
+    number_of_part,
+    range_of,
+    texts_in,
+)
+from .dict_room import TableRoom, table_room
 from .held import Whole, is_number
 from .list_in_trace import ListInTrace
 from .object_copies import refuse_truths_in
 from .stored_forms import Array, Number
-from .written_forms import Written, WrittenArrays, common_number
+from .written_forms import Written, WrittenArrays
 
 if TYPE_CHECKING:
     import types
@@ -41,69 +51,8 @@ if TYPE_CHECKING:
     from ..record.decisions import Site
     from ..record.recorder import Recorder
 
-MOST_PLACES = 1 << 22  # for how many keys there is room at most
-MOST_APART = 64  # times as many of these as a dict has keys when it is made
 NOT_A_KEY = "a key is looked up in a dict in which it is not"
 FLOAT = Number(np.dtype(float), is_python=True)
-
-Range = tuple[int, int]
-
-
-@dataclass(frozen=True)
-class TableRoom:
-    """What is decided of the dicts that one instruction makes: between which integers their keys are, and the values.
-
-    Keys are integers, or tuples of them, `of_tuples`, in which each has its range.
-    """
-
-    ranges: tuple[Range, ...] | None = None
-    of_tuples: bool = False
-    form: Number | Array | None = None
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return tuple(last - first + 1 for first, last in self.ranges or ())
-
-    def is_as(self, other: TableRoom) -> bool:
-        types = [getattr(room.form, "types", None) for room in (self, other)]
-        return self == other and types[0] == types[1]
-
-    def with_key(self, ranges: tuple[Range, ...], of_tuples: bool) -> TableRoom | None:
-        """With keys in these ranges, too; None where they are of another kind, or would be too many."""
-        if self.ranges is None:
-            found = ranges
-        elif (len(ranges), of_tuples) != (len(self.ranges), self.of_tuples):
-            return None
-        else:
-            found = tuple((min(a, c), max(b, d)) for (a, b), (c, d) in zip(self.ranges, ranges))
-        room = replace(self, ranges=found, of_tuples=of_tuples)
-        return room if math.prod(room.shape) <= MOST_PLACES else None
-
-    def joined(self, other: TableRoom) -> TableRoom | None:
-        """For dicts of which one takes the place of another."""
-        room: TableRoom | None = self if other.ranges is None else self.with_key(other.ranges, other.of_tuples)
-        if room is None or other.form is None:
-            return room
-        if room.form is None:
-            return replace(room, form=other.form)
-        if isinstance(room.form, Array):
-            return room if room.form == other.form else None
-        number = common_number([room.form, other.form])
-        return None if number is None else replace(room, form=number)
-
-    def with_value(self, recorder: Recorder, value: Any) -> TableRoom | None:
-        """With such a value, too; None where that is something else than the others."""
-        if is_number(value):
-            forms = [Unchanged(value)] if self.form is None else [self.form, Unchanged(value)]
-            number = common_number(forms)
-            is_known = number is not None and number == self.form and number.types == self.form.types  # type: ignore[union-attr]
-            return None if number is None else self if is_known else replace(self, form=number)
-        if not recorder.is_array(value) or value.dtype.kind not in "fiub":
-            return None
-        form = Array(value.dtype, value.shape)
-        if self.form is not None:
-            return self if self.form == form else None
-        return replace(self, form=form)
 
 
 @dataclass(frozen=True)
@@ -127,15 +76,20 @@ class DictTable(ListInTrace):
     is_written = True
     column: Written
     present: Any
+    filling: dict[Any, None] | None = None  # the keys so far, of one that a comprehension makes
     _read: tuple[Any, Any] = (None, 0)  # the key that was read last, and its place
 
-    def __init__(self, recorder: Recorder, site: Site, items: dict[Any, Any] | None):
+    def __init__(self, recorder: Recorder, site: Site, items: dict[Any, Any] | None, is_filled: bool = False):
         super().__init__(recorder, site, dict)
         self.room: TableRoom = recorder.scopes.decisions.tables[site]
         if self.room.form is not None:
             refuse_truths_in(self, self.room.form)
         if items is None:
             return
+        if is_filled:
+            self.filling = {}
+        else:
+            self._check_order(items)
         places, form = math.prod(self.room.shape), self.room.form
         self.present = recorder.call(np.zeros, (places,), {"dtype": bool})
         if isinstance(form, Array):
@@ -148,6 +102,16 @@ class DictTable(ListInTrace):
             storage.line = self.line
         for key, value in items.items():
             self[key] = value
+
+    def _check_order(self, keys: Iterable[Any]) -> None:
+        """All that it is made with has to be all that it ever has, and to be in that order."""
+        if self.room.order not in (None, tuple(keys)):
+            raise self._decide(replace(self.room, order=None))
+
+    def is_complete(self) -> None:
+        """All that a comprehension gives is in it."""
+        filling, self.filling = self.filling, None
+        self._check_order(filling or ())
 
     def before_write(self, storage: Storage) -> None:
         if not self.column.is_put_back(self, storage):  # type: ignore[arg-type]
@@ -179,15 +143,15 @@ class DictTable(ListInTrace):
 
     def _place(self, key: Any) -> tuple[Any, Any]:
         """Where the value of a key lies, and what says that it is within the room, where that is not known."""
-        recorder = self.recorder
+        recorder, texts = self.recorder, self.room.with_texts(texts_in(key)).texts
         recorder.mark()
-        numbers = key if type(key) is tuple else (key,)
+        numbers = [number_of_part(recorder, part, texts) for part in (key if type(key) is tuple else (key,))]
         ranges = [range_of(recorder, number) for number in numbers]
         if not numbers or None in ranges:
             raise self.refuse()
         known = self.room.ranges or ((0, 0),) * len(ranges)
         wanted = tuple(k if found == UNKNOWN else found for found, k in zip(ranges, known))
-        room = self.room.with_key(wanted, type(key) is tuple)  # type: ignore[arg-type]
+        room = self.room.with_texts(texts).with_key(wanted, type(key) is tuple, are_texts(key))  # type: ignore[arg-type]
         if room != self.room:
             raise self._decide(room)
         place: Any = 0
@@ -199,7 +163,16 @@ class DictTable(ListInTrace):
             place = place * (last - first + 1) + (number - first)
         return plain_or_traced(place) if type(place) is not LoopIndex else place, inside
 
-    def _is_there(self, place: Any, inside: Any) -> Any:
+    def _has_always(self, key: Any) -> bool:
+        """Whether it is one of the keys that there are from the first to the last."""
+        if self.room.order is None:
+            return False
+        found = may_be(self.recorder, key)
+        return found is not None and self.room.order_of.keys() >= set(found)
+
+    def _is_there(self, key: Any, place: Any, inside: Any) -> Any:
+        if self._has_always(key):
+            return True
         found = self.present[place]
         if inside is None:
             return found
@@ -220,7 +193,7 @@ class DictTable(ListInTrace):
 
     def __getitem__(self, key: Any) -> Any:
         place, inside = self._place(key)
-        found = self._is_there(place, inside)
+        found = self._is_there(key, place, inside)
         if type(found) is not ScalarTracer:
             if not found:
                 raise KeyError(key)
@@ -235,6 +208,12 @@ class DictTable(ListInTrace):
         place, inside = self._place(key)
         if inside is not None:
             place = self._place_read(key)
+        elif self.room.order is not None and not self._has_always(key):
+            raise self._decide(replace(self.room, order=None))
+        if self.filling is not None and not is_plain_key(key):
+            self._check_order([*self.filling, key])
+        elif self.filling is not None:
+            self.filling[key] = None
         room = self.room.with_value(self.recorder, value)
         if room is not self.room:
             raise self._decide(room)
@@ -242,11 +221,11 @@ class DictTable(ListInTrace):
         self.present[place] = True
 
     def __contains__(self, key: Any) -> bool:
-        return bool(self._is_there(*self._place(key)))
+        return bool(self._is_there(key, *self._place(key)))
 
     def get(self, key: Any, default: Any = None) -> Any:
         place, inside = self._place(key)
-        found = self._is_there(place, inside)
+        found = self._is_there(key, place, inside)
         if type(found) is not ScalarTracer:
             return self._value(place) if found else default
         room = self.room.with_value(self.recorder, default) if is_number(default) else None
@@ -262,6 +241,8 @@ class DictTable(ListInTrace):
         return found
 
     def pop(self, key: Any, *default: Any) -> Any:
+        if self.room.order is not None:
+            raise self._decide(replace(self.room, order=None))
         found = self.get(key, *default) if default else self[key]
         place, inside = self._place(key)
         if inside is None:
@@ -280,13 +261,28 @@ class DictTable(ListInTrace):
         return found.item()
 
     def __len__(self) -> int:
-        raise self.refuse()
+        return len(self._keys())
 
     def __bool__(self) -> bool:
         return bool(self.length() > 0)
 
     def __iter__(self) -> Iterator[Any]:
-        raise self.refuse()
+        return iter(self._keys())
+
+    def _keys(self) -> tuple[Any, ...]:
+        """In their order, where there are never others."""
+        if self.room.order is None:
+            raise self.refuse()
+        return self.room.order
+
+    def keys(self) -> Any:
+        return dict.fromkeys(self._keys()).keys()
+
+    def values(self) -> Any:
+        return {key: self[key] for key in self._keys()}.values()
+
+    def items(self) -> Any:
+        return {key: self[key] for key in self._keys()}.items()
 
     def traced(self) -> Any:
         raise self.refuse()
@@ -307,47 +303,28 @@ for _name in ("__or__", "__ror__", "__ior__"):
 Mapping.register(DictTable)  # for `match`
 
 
-UNKNOWN = (1, 0)  # the range of an integer of which it is not known
-
-
-def range_of(recorder: Recorder, number: Any) -> Range | None:
-    """Between which integers a part of a key is; None for what is no integer."""
-    if type(number) is int or issubclass(type(number), np.integer):
-        return int(number), int(number)
-    if type(number) is LoopIndex:
-        return recorder.scopes.bounds(number.expression)
-    if type(number) is not ScalarTracer or number.dtype.kind not in "iu" or number.types:
-        return None
-    first, last = recorder.builder.limits.of(number.value)
-    return (first, last) if last - first < MOST_PLACES else UNKNOWN
-
-
-def clamped(recorder: Recorder, number: ScalarTracer, first: int, last: int) -> tuple[ScalarTracer, Any]:
-    """An integer between two others, and whether it was."""
-    wanted, apply = recorder.value_of(number, INT), recorder.apply
-    low, high = (recorder.constant(bound, INT) for bound in (first, last))
-    inside = apply("logical_and", apply("greater_equal", wanted, low), apply("less_equal", wanted, high))
-    found = apply("minimum", apply("maximum", wanted, low), high)
-    recorder.builder.limits.note(found, first, last)
-    return ScalarTracer(recorder, found, is_python=True), inside
-
-
 def dict_replacements(recorder: Recorder) -> dict[int, object]:
     """By identity, what makes dicts; see `comprehensions`."""
 
     def show(items: Any) -> Any:
         frame = sys._getframe(1)
-        site, decisions = (frame.f_code, frame.f_lasti), recorder.scopes.decisions
         given = items if type(items) is dict else {}
-        is_table = site in decisions.tables and site not in decisions.plain
-        if is_table:
-            recorder.mark()
-        found: Any = DictTable(recorder, site, given) if is_table else given
-        if site not in decisions.plain and not is_table:
-            recorder.flow.dicts[id(found)] = (found, site)
+        found = followed_dict(recorder, given, (frame.f_code, frame.f_lasti), is_filled=items is not given)
         return found if items is given else filled_table(recorder, found, items)
 
     return {id(dict_made): show}
+
+
+def followed_dict(recorder: Recorder, given: dict[Any, Any], site: Site, is_filled: bool = False) -> Any:
+    """A dict that the program has made there: a table, or one that may become one."""
+    decisions = recorder.scopes.decisions
+    if site in decisions.plain:
+        return given
+    if site in decisions.tables:
+        recorder.mark()
+        return DictTable(recorder, site, given, is_filled)
+    recorder.flow.dicts[id(given)] = (given, site)
+    return given
 
 
 def filled_table(recorder: Recorder, items: Any, pairs: Any) -> Any:
@@ -357,6 +334,8 @@ def filled_table(recorder: Recorder, items: Any, pairs: Any) -> Any:
     try:
         for key, value in pairs:
             items[key] = value
+        if type(items) is DictTable:
+            items.is_complete()
     except RuntimeError as error:
         raise ended(error) from None
     finally:
@@ -364,14 +343,20 @@ def filled_table(recorder: Recorder, items: Any, pairs: Any) -> Any:
     return items
 
 
-def follow_dicts(recorder: Recorder, frame: types.FrameType) -> None:
-    """An integer that is not known is a key: the dicts that may have it are tables, unless that was tried for all."""
+def may_have(items: dict[Any, Any], texts: Collection[str]) -> bool:
+    """Whether a key that is one of these texts, or else has an integer that is not known, may be one of such a dict."""
+    known = set(itertools.chain(*map(texts_in, items)))
+    return not items or (not known.isdisjoint(texts) if texts else not all(all(are_texts(key)) for key in items))
+
+
+def follow_dicts(recorder: Recorder, frame: types.FrameType, texts: Collection[str] = ()) -> None:
+    """An integer or a text that is not known is a key: the dicts that may have it are tables, unless that was tried."""
     decisions, found = recorder.scopes.decisions, False
     for items, site in recorder.flow.dicts.values():
-        if site in decisions.tables or site in decisions.plain:
+        if site in decisions.tables or site in decisions.plain or not may_have(items, texts):
             continue
         is_filled = any(consumer.value is items for consumer in recorder.consumers.values())
-        is_traced = any(recorder.is_array(value) or recorder.is_scalar(value) for value in items.values())
+        is_traced = not texts and any(recorder.is_array(value) or recorder.is_scalar(value) for value in items.values())
         if not (is_filled or is_traced or any(is_written_in(f, items) for f in user_frames(frame))):
             continue
         room = table_room(recorder, items)
@@ -381,6 +366,17 @@ def follow_dicts(recorder: Recorder, frame: types.FrameType) -> None:
             decisions.tables[site], found = room, True
     if found:
         raise recorder.scopes.restart()
+
+
+def follow_grown_dicts(recorder: Recorder, grown: Iterable[Any]) -> None:
+    """Dicts that get longer in a loop, by texts, are tables, unless that was tried."""
+    decisions, dicts = recorder.scopes.decisions, recorder.flow.dicts
+    found = {dicts[id(items)][1]: items for items in grown if type(items) is dict and id(items) in dicts}
+    for site, items in found.items():
+        room = table_room(recorder, items) if all(map(texts_in, items)) else None
+        if room is not None and site not in decisions.plain and site not in decisions.tables:
+            decisions.tables[site] = replace(room, order=None)
+            raise recorder.scopes.restart()
 
 
 def follow_both(recorder: Recorder, *taking_turns: Any) -> None:
@@ -407,17 +403,3 @@ def follow_both(recorder: Recorder, *taking_turns: Any) -> None:
             else:
                 decisions.tables[site] = room
         raise recorder.scopes.restart()
-
-
-def table_room(recorder: Recorder, items: dict[Any, Any]) -> TableRoom | None:
-    """For what is in a dict; None where that is no such one."""
-    room: TableRoom | None = TableRoom()
-    for key, value in items.items():
-        numbers = key if type(key) is tuple else (key,)
-        if room is None or not numbers or not all(type(number) is int for number in numbers):
-            return None
-        room = room.with_key(tuple((number, number) for number in numbers), type(key) is tuple)
-        room = None if room is None else room.with_value(recorder, value)
-    if room is None or math.prod(room.shape) > MOST_APART * max(len(items), 1):
-        return None
-    return room

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 from ...python.frames import user_frame, user_frames
@@ -15,7 +15,7 @@ from ..record.recorder import Recorder
 from ..values.identity import refuse_truths
 from ..values.number_types import Types, pass_types_on, told_apart
 from . import suspended_sides
-from .dict_tables import follow_dicts
+from .dict_tables import follow_dicts, follow_grown_dicts
 from .filled_lists import assigned_last, could_be_filled, fill_item, is_unset
 from .generators import is_asked_for_more
 from .index_tests import decided_by_indices
@@ -107,11 +107,12 @@ class LoopFlow:
         if loop is not None and loop is begun[0] and consumer is not None and not consumer.may_end:
             self.recorder.watch.aside(lambda: suspended_sides.item_is_over(loop, frame, begun[1]))
 
-    def follow_dicts(self, frame: types.FrameType) -> None:
-        follow_dicts(self.recorder, frame)
+    def follow_dicts(self, frame: types.FrameType, texts: Collection[str] = ()) -> None:
+        follow_dicts(self.recorder, frame, texts)
 
-    def follow_queues(self, grown: list[Any]) -> None:
+    def follow_grown(self, grown: list[Any]) -> None:
         follow_queues(self.recorder, grown)
+        follow_grown_dicts(self.recorder, grown)
 
     def holds_lists(self, items: TracedList) -> bool:
         return holds_lists(self.recorder, items)

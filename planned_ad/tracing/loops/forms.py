@@ -116,7 +116,7 @@ def as_optional_record(form: HandedOn, other: HandedOn) -> HandedOn:
 def reference_of(form: HandedOn) -> RecordKind | None:
     """As what a record of this form is handed on."""
     if isinstance(form, Unchanged) and issubclass(type(form.value), RecordInRow):
-        return form.value.reference  # type: ignore[no-any-return]
+        return form.value.record_reference  # type: ignore[no-any-return]
     return form.kind if isinstance(form, Items) and isinstance(form.kind, RecordKind) else None
 
 

@@ -103,7 +103,7 @@ def taken_apart(value: Any) -> Parts | None:
     if kind is Letter:
         return value.letters, CODE, [value.code]
     if issubclass(kind, RecordInRow):
-        return value.reference, ROW_NUMBER, [value.row]
+        return value.record_reference, ROW_NUMBER, [value.record_row]
     whole = kind_of_parts(value)
     if whole is not None:
         names, parts = zip(*complex_parts(value))

@@ -122,7 +122,11 @@ class Letter:
         return recorder.concrete(np.array(places))[self.code].item(), other.code
 
     def __hash__(self) -> int:
-        self.recorder.scopes.see_what_reads(user_frame(sys._getframe(1)))
+        frame = sys._getframe(1)
+        texts = [text for text in self.letters.texts if text is not None]
+        if self.recorder.scopes.depth and len(texts) == len(self.letters.texts):
+            self.recorder.flow.follow_dicts(frame, texts)
+        self.recorder.scopes.see_what_reads(user_frame(frame))
         return hash(self.known("for a dict key or a member of a set"))
 
     def __getattr__(self, name: str) -> Any:

@@ -14,6 +14,7 @@ from ...tape.guards import RAISES
 from ..values.loop_index import plain_or_traced
 from ..values.python_errors import is_caught
 from .consumers import Consumer, is_generator_expression
+from .dict_tables import followed_dict
 from .expressions import as_expression
 from .held import is_number
 from .list_in_trace import is_traced_list
@@ -82,7 +83,9 @@ def list_replacements(recorder: Recorder) -> dict[int, object]:
 
     def show_record(items: Any) -> Any:
         frame = sys._getframe(1)
-        return followed_record(recorder, items, (frame.f_code, frame.f_lasti))
+        site = frame.f_code, frame.f_lasti
+        found = followed_record(recorder, items, site)
+        return followed_dict(recorder, items, site) if found is items and type(items) is dict else found
 
     def make_queue(kind: Any, *args: Any, **options: Any) -> Any:
         frame = sys._getframe(1)

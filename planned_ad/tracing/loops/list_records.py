@@ -18,23 +18,23 @@ class ContainerRecord(RecordInRow):
     __hash__ = None  # type: ignore[assignment]
 
     def __len__(self) -> int:
-        return len(self.records.keys)
+        return len(self.record_memory.keys)
 
     def __bool__(self) -> bool:
         return not self.is_none()
 
     def __getattr__(self, name: str) -> Any:
-        kind = self.records.record_kind
+        kind = self.record_memory.record_kind
         if name.startswith("__") or not hasattr(kind, name):
             raise AttributeError(f"'{kind.__name__}' object has no attribute '{name}'")
-        raise self.records.refuse()
+        raise self.record_memory.refuse()
 
 
 def _refusing(name: str) -> None:
     """What a row cannot do, or Python would do in another way: `r += [v]` makes the list itself longer."""
 
     def method(self: ContainerRecord, *args: Any) -> Any:
-        raise self.records.refuse()
+        raise self.record_memory.refuse()
 
     method.__name__ = name
     setattr(ContainerRecord, name, method)
@@ -76,30 +76,30 @@ class ListRecord(ContainerRecord):
         return key
 
     def __getitem__(self, key: Any) -> Any:
-        records = self.records
+        records = self.record_memory
         if type(key) is slice:
             return list(self)[key]
         place = self._place(key)
         records.recorder.mark()
         if type(place) is int:
-            return records.get(self.place, place)
+            return records.get(self.record_place, place)
         run = records.run_of(place)
-        return records.number_at(run, self.place, place, run.number)
+        return records.number_at(run, self.record_place, place, run.number)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        records = self.records
+        records = self.record_memory
         if type(key) is slice:
             raise records.refuse()
         place = self._place(key)
         if type(place) is int:
-            records.put(self.place, place, value)
+            records.put(self.record_place, place, value)
             return
-        run, form = records.run_of(place), self.records.form_of(value)
+        run, form = records.run_of(place), self.record_memory.form_of(value)
         if form is None:
             raise records.refuse()
         places = range(run.start, run.start + len(run.forms))
         records._fit(records.form.of([form if k in places else item for k, item in enumerate(records.form.items)]))
-        records.put_number_at(run, self.place, place, value)
+        records.put_number_at(run, self.record_place, place, value)
 
     def __iter__(self) -> Iterator[Any]:
         return iter([self[k] for k in range(len(self))])
@@ -130,23 +130,23 @@ class DictRecord(ContainerRecord):
 
     def __getitem__(self, key: Any) -> Any:
         if type(key) is not str:
-            raise self.records.refuse()
-        if key not in self.records.keys:
+            raise self.record_memory.refuse()
+        if key not in self.record_memory.keys:
             raise KeyError(key)
-        return self.records.get(self.place, self.records.keys.index(key))
+        return self.record_memory.get(self.record_place, self.record_memory.keys.index(key))
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        if type(key) is not str or key not in self.records.keys:
-            raise self.records.refuse()
-        self.records.put(self.place, self.records.keys.index(key), value)
+        if type(key) is not str or key not in self.record_memory.keys:
+            raise self.record_memory.refuse()
+        self.record_memory.put(self.record_place, self.record_memory.keys.index(key), value)
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self.records.keys)
+        return iter(self.record_memory.keys)
 
     def __contains__(self, key: Any) -> bool:
         if type(key) is not str:
-            raise self.records.refuse()
-        return key in self.records.keys
+            raise self.record_memory.refuse()
+        return key in self.record_memory.keys
 
     def get(self, key: Any, default: Any = None) -> Any:
         if key in self:
@@ -154,7 +154,7 @@ class DictRecord(ContainerRecord):
         return default
 
     def keys(self) -> Any:
-        return dict.fromkeys(self.records.keys).keys()
+        return dict.fromkeys(self.record_memory.keys).keys()
 
     def values(self) -> Any:
         return self.copy().values()
@@ -163,7 +163,7 @@ class DictRecord(ContainerRecord):
         return self.copy().items()
 
     def copy(self) -> Any:
-        return {key: self[key] for key in self.records.keys}
+        return {key: self[key] for key in self.record_memory.keys}
 
     def __eq__(self, other: Any) -> Any:
         return self.copy() == (other.copy() if isinstance(other, DictRecord) else other)

@@ -407,7 +407,7 @@ class LoopTrace:
                 self.recorder.follow_lists(grown)
             if settles(self.recorder, [self.scope]):
                 raise self.recorder.scopes.restart()
-            self.recorder.flow.follow_queues(grown)
+            self.recorder.flow.follow_grown(grown)
             raise self.unrolled(GROWS)
         changed = now.changed_contents(self.origin)
         if changed:

@@ -35,9 +35,10 @@ REFUSED = (
 )
 
 
-def can_be_record(cls: Any) -> bool:
-    """Whether objects of a class are no more than what is assigned to their attributes."""
-    if issubclass(cls, BaseException):
+def can_be_record(cls: Any, names: tuple[str, ...]) -> bool:
+    """Whether objects of a class are no more than what is assigned to their attributes of these names."""
+    ours = [name for name in dir(ObjectRecord) if not name.startswith("__")]
+    if issubclass(cls, BaseException) or any(name in names or hasattr(cls, name) for name in ours):
         return False
     own = [base for base in cls.__mro__ if base is not object]
     if any(base.__flags__ & HEAP_TYPE == 0 or any(True for _ in named_slots(base)) for base in own):
@@ -54,32 +55,32 @@ def _is_plain(found: Any) -> bool:
 
 
 class ObjectRecord(RecordInRow):
-    """An object of one of the program's classes; of those that are being made some attributes are `unset`."""
+    """An object of one of the program's classes; of those that are being made some attributes are `record_unset`."""
 
-    __slots__ = ("unset",)
-    unset: dict[str, int]  # by name, with the depth at which it was made
+    __slots__ = ("record_unset",)
+    record_unset: dict[str, int]  # by name, with the depth at which it was made
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name not in self.records.keys:
+        if name not in self.record_memory.keys:
             kind = getattr(type(self), name, None)
             if hasattr(type(kind), "__set__"):  # a property of the program's
                 object.__setattr__(self, name, value)
                 return
-            raise self.records.refuse()
+            raise self.record_memory.refuse()
         object.__setattr__(self, name, value)
 
     def __eq__(self, other: object) -> Any:
         """Whether two are one object; in place of `object.__eq__`."""
         if other is None:
             return self.is_none()
-        if issubclass(type(other), RecordInRow) and other.records is self.records:  # type: ignore[attr-defined]
-            return self.row == other.row  # type: ignore[attr-defined]
+        if issubclass(type(other), RecordInRow) and other.record_memory is self.record_memory:  # type: ignore[attr-defined]
+            return self.record_row == other.record_row  # type: ignore[attr-defined]
         return NotImplemented
 
 
 def _refusing(name: str) -> None:
     def method(self: ObjectRecord, *args: Any) -> Any:
-        raise self.records.refuse()
+        raise self.record_memory.refuse()
 
     method.__name__ = name
     setattr(ObjectRecord, name, method)
@@ -93,14 +94,14 @@ def in_row(name: str, place: int) -> property:
     """The property that stands for one."""
 
     def get(self: ObjectRecord) -> Any:
-        if name in self.unset:
-            raise AttributeError(f"'{self.records.record_kind.__name__}' object has no attribute '{name}'")
-        return self.records.get(self.place, place)
+        if name in self.record_unset:
+            raise AttributeError(f"'{self.record_memory.record_kind.__name__}' object has no attribute '{name}'")
+        return self.record_memory.get(self.record_place, place)
 
     def put(self: ObjectRecord, value: Any) -> None:
-        if name in self.unset and self.records.recorder.scopes.depth == self.unset[name]:
-            self.unset.pop(name)
-        self.records.put(self.place, place, value)
+        if name in self.record_unset and self.record_memory.recorder.scopes.depth == self.record_unset[name]:
+            self.record_unset.pop(name)
+        self.record_memory.put(self.record_place, place, value)
 
     return property(get, put)
 
@@ -115,7 +116,7 @@ def class_of_records(records: Any, cls: type) -> Callable[[RecordKind, Any], Obj
 
     def at(reference: RecordKind, row: Any, unset: Any = ()) -> ObjectRecord:
         found: ObjectRecord = object.__new__(derived)
-        for name, value in (("reference", reference), ("row", row), ("unset", unset)):
+        for name, value in (("record_reference", reference), ("record_row", row), ("record_unset", unset)):
             object.__setattr__(found, name, value)
         return found
 
@@ -123,7 +124,7 @@ def class_of_records(records: Any, cls: type) -> Callable[[RecordKind, Any], Obj
 
 
 def _refuse(found: ObjectRecord) -> Any:
-    raise found.records.refuse()
+    raise found.record_memory.refuse()
 
 
 def begin_class(records: Any, cls: type, at: Callable[..., ObjectRecord]) -> None:

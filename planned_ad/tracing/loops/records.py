@@ -387,7 +387,7 @@ def check_records(recorder: Recorder) -> None:
     given = [records for records in recorder.records.made.values() if records.is_given]
     asks = bool(given) and any(may_ask_identity(f.__code__) for f in recorder.namespace.functions())
     for records in recorder.records.made.values():
-        if any(found.unset for found in records.made) or (asks and records.is_given):
+        if any(found.record_unset for found in records.made) or (asks and records.is_given):
             raise records.refuse()
 
 
@@ -403,7 +403,7 @@ def learn_class(recorder: Recorder, site: Site, obj: Any) -> bool:
     """Whether objects of a class can be records, as one of them is."""
     names, values = parts_of_object(obj)
     form = Items(dict, names, ()).of([form_of_item(recorder, value) for value in values]) if names else None
-    if form is None or not can_be_record(type(obj)) or not may_be_kept(recorder, form):
+    if form is None or not can_be_record(type(obj), names) or not may_be_kept(recorder, form):
         return False
     recorder.scopes.decisions.lengths[memory_site(site)] = ListRoom(form)
     return True

@@ -38,8 +38,8 @@ class RecordKind:
             return NO_ROW if self.may_be_none else None
         if not issubclass(type(value), RecordInRow):
             return None
-        is_fit = value.reference == self or (self.may_be_none and value.reference.site == self.site)
-        return value.row if is_fit else None
+        is_fit = value.record_reference == self or (self.may_be_none and value.record_reference.site == self.site)
+        return value.record_row if is_fit else None
 
     @property
     def or_none(self) -> RecordKind:
@@ -69,49 +69,53 @@ class KnownRecords:
 
 
 class RecordInRow(Traced):
-    """One of the records that an instruction makes, in the row of that number."""
+    """One of the records that an instruction makes, in the row of that number; objects have attributes of their own."""
 
-    __slots__ = ("reference", "row")
+    __slots__ = ("record_reference", "record_row")
 
     def __init__(self, reference: RecordKind, row: Any):
-        self.reference, self.row = reference, row
+        self.record_reference, self.record_row = reference, row
 
     @property
-    def records(self) -> Any:
-        return self.reference.records
+    def record_memory(self) -> Any:
+        return self.record_reference.records
 
     @property
     def recorder(self) -> Recorder:  # type: ignore[override]
-        return self.records.recorder  # type: ignore[no-any-return]
+        return self.record_memory.recorder  # type: ignore[no-any-return]
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
-        return self.records.record_kind if is_user_frame(sys._getframe(1)) else type(self)  # type: ignore[no-any-return]
+        return self.record_memory.record_kind if is_user_frame(sys._getframe(1)) else type(self)  # type: ignore[no-any-return]
 
     def is_none(self) -> Any:
         """Whether it is None: a test of data, where it may be."""
-        if not self.reference.may_be_none:
+        if not self.record_reference.may_be_none:
             return False
-        found = self.row < 0
+        found = self.record_row < 0
         if self.recorder.is_scalar(found):
-            self.recorder.records.asked[found.value.id] = self.records
+            self.recorder.records.asked[found.value.id] = self.record_memory
         return found
 
     @property
-    def place(self) -> Any:
+    def record_place(self) -> Any:
         """Its row, where there has to be one."""
-        if not self.reference.may_be_none:
-            return self.row
+        if not self.record_reference.may_be_none:
+            return self.record_row
         recorder = self.recorder
-        recorder.scopes.require_after(recorder.value_of(self.row >= 0), RAISES, NO_RECORD)
-        row = recorder.apply("maximum", recorder.value_of(self.row), recorder.constant(0, INT))
-        return type(self.row)(recorder, row, is_python=True) if recorder.is_scalar(self.row) else self.row
+        recorder.scopes.require_after(recorder.value_of(self.record_row >= 0), RAISES, NO_RECORD)
+        row = recorder.apply("maximum", recorder.value_of(self.record_row), recorder.constant(0, INT))
+        return (
+            type(self.record_row)(recorder, row, is_python=True)
+            if recorder.is_scalar(self.record_row)
+            else self.record_row
+        )
 
 
 def site_of_record(recorder: Recorder, obj: Any) -> Site | None:
     """Where a list, dict or object was made that is such a record, or may become one."""
     if issubclass(type(obj), RecordInRow):
-        return obj.reference.site  # type: ignore[no-any-return]
+        return obj.record_reference.site  # type: ignore[no-any-return]
     for known in (recorder.records.shown, recorder.displays):
         if id(obj) in known and len(obj):
             return known[id(obj)][1]
@@ -190,9 +194,9 @@ def common_reference_of(a: Any, b: Any) -> RecordKind | None:
     records = [value for value in (a, b) if issubclass(type(value), RecordInRow)]
     if len(records) + (a is None) + (b is None) < 2 or not records:
         return None
-    unite(records[0].reference, records[-1].reference)
-    is_mixed = len(records) < 2 or any(value.reference.may_be_none for value in records)
-    return records[0].reference.or_none if is_mixed else records[0].reference
+    unite(records[0].record_reference, records[-1].record_reference)
+    is_mixed = len(records) < 2 or any(value.record_reference.may_be_none for value in records)
+    return records[0].record_reference.or_none if is_mixed else records[0].record_reference
 
 
 def refer_beside(recorder: Recorder, reference: Any, value: Any) -> None:

@@ -34,7 +34,7 @@ from ...python.statements import (
 from ...tape.guards import RAISES
 from ...tape.tape import Value
 from ..record.aliases import Refusal
-from ..record.decisions import Calls, Site
+from ..record.decisions import Calls, Failure, Site
 from ..record.recorder import Recorder
 
 if TYPE_CHECKING:
@@ -113,11 +113,14 @@ def follow_failure(
 
     `calls`: of the test, as far as this frame. `of_none`: whether its function has returned None on this side, and
     so an error that speaks of it is the program's own. `before`: how many tests that are running the same instruction
-    has made, as `list.remove` makes one for each element.
+    has made, as `list.remove` makes one for each element. What a first pass meets may be of that pass alone, in which a
+    list that gets longer has but the elements of one iteration: it is looked at once more in the next one.
     """
     failing, error = recorder.scopes.decisions.failing, raised[0]
     number = before if calls[0] == test_site(frame) else EACH
-    if (calls, number) in failing:
+    known = failing.get((calls, number))
+    at_first = known is None and in_first_pass(recorder) and not is_raised_by_user(raised[2])
+    if known is not None and (not known.at_first or in_first_pass(recorder)):
         return
     # Of our stand-ins perhaps, or by somebody who stops the tracing.
     is_doubtful = issubclass(error, TypeError | AttributeError) or not issubclass(error, Exception)
@@ -126,9 +129,14 @@ def follow_failure(
         return
     if issubclass(error, StopIteration | PlannedADError) or may_be_handled(frame, error):
         return
-    failing[calls, number] = outcome, error
+    failing[calls, number] = Failure(outcome, error, at_first)
     recorder.watch.off()
     raise recorder.scopes.restart()
+
+
+def in_first_pass(recorder: Recorder) -> bool:
+    """Whether a loop around is recorded for the first time."""
+    return any(scope.loop is not None and scope.loop.passes == 1 for scope in recorder.scopes.open)
 
 
 def may_be_handled(frame: types.FrameType, error: type[BaseException]) -> bool:
@@ -175,13 +183,18 @@ def failing_side(
     key = next((key for key in [(calls[:1], before), *keys] if key in failing), None)
     if key is None:
         return None
-    (fails, error), length = failing[key], len(key[0])
+    failure, length = failing[key], len(key[0])
     around = frames[length - 1].f_back
-    if around is not None and may_be_handled(around, error):
+    if around is not None and may_be_handled(around, failure.error):
         return None
-    holds = recorder.builder.apply("logical_not", predicate) if fails else predicate
+    if failure.at_first:
+        loops = [scope.loop for scope in recorder.scopes.open if scope.loop is not None and scope.loop.passes == 1]
+        for loop in loops:  # it is recorded later
+            loop.branches.unknown = True
+        return failure.outcome if loops else None
+    holds = recorder.builder.apply("logical_not", predicate) if failure.outcome else predicate
     recorder.scopes.require_after(holds, RAISES)
-    return fails
+    return failure.outcome
 
 
 def _go_on(recorder: Recorder, found: dict[Site, Extent]) -> None:

@@ -112,7 +112,7 @@ class Written(HandedOn):
     def write(self, owner: TracedList, row: Any, value: Any) -> None:
         if self.reference is not None:
             if issubclass(type(value), RecordInRow):
-                unite(self.reference, value.reference)
+                unite(self.reference, value.record_reference)
             refer_beside(owner.recorder, self.reference, value)
             found = self.reference.row_of(value)
             if found is None:

@@ -50,6 +50,18 @@ class Attempt:
 WAYS = ("unrolled", "first", "last", "kept", "uncounted", "long", "split", "raising", "failing", "unset", "other_first")
 
 
+@dataclass(frozen=True)
+class Failure:
+    """That a side of a test ends in an error.
+
+    `at_first`: in the first pass over a loop, in which a list that gets longer has the elements of the first iteration.
+    """
+
+    outcome: bool
+    error: type[BaseException]
+    at_first: bool
+
+
 class TooManyPasses(TraceError):
     """More passes over a function than are allowed for all ways through it at once."""
 
@@ -82,7 +94,7 @@ class Decisions:
     items: bool = False  # what is read by an index is seen, since one was asked for its number by what it is read from
     # Which sides of tests end in an error that nobody handles, in their function or what has called it. Of tests that
     # one instruction makes, each has its number: see `splits.follow_failure`.
-    failing: dict[tuple[Calls, int], tuple[bool, type[BaseException]]] = field(default_factory=dict)
+    failing: dict[tuple[Calls, int], Failure] = field(default_factory=dict)
     truths: bool = False  # Python's truths are known at once, since a function asks whether one `is True`
     chosen: bool = False  # which of its numbers `max` or `min` gives is seen: by `is`, or by the type that it has
     # Variables that have no value before a loop, and None for the trace; None where that has not helped.
@@ -232,6 +244,14 @@ class Decisions:
         self.unrolled |= reaching
         return True
 
-    def reported(self) -> tuple[Unrolled, ...]:
-        """The loops whose iterations were recorded one by one although they are many."""
-        return tuple({**self.long, **self.unrolled}.values())
+    def reported(self, rolled: Iterable[Line] = ()) -> tuple[Unrolled, ...]:
+        """The loops whose iterations were recorded one by one although they are many.
+
+        What was decided for a loop in the code of another run, of which the last one has `rolled` it, holds no longer.
+        """
+        lines = set(rolled)
+        return tuple(
+            loop
+            for loop in {**self.long, **self.unrolled}.values()
+            if loop.reason != NO_STATEMENT or loop.line not in lines
+        )

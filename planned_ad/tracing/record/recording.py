@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Iterator, Sized
+from collections.abc import Callable, Collection, Iterator, Sized
 from typing import Any, Protocol
 
 import numpy as np
@@ -69,11 +69,11 @@ class Flow(Protocol):
         `begun`: the sides that were around when it began to run over them.
         """
 
-    def follow_queues(self, grown: list[Any]) -> None:
-        """Have the length of those of `deque` be data; see `loops.list_room`."""
+    def follow_grown(self, grown: list[Any]) -> None:
+        """Have the length of those of `deque` be data, and dicts with texts as keys be tables."""
 
-    def follow_dicts(self, frame: types.FrameType) -> None:
-        """A number that is not known is a key: have dicts be tables that may have it; see `loops.dict_tables`."""
+    def follow_dicts(self, frame: types.FrameType, texts: Collection[str] = ()) -> None:
+        """A number that is not known is a key, or one of these texts: have dicts be tables that may have it."""
 
     def before_run(self) -> None:
         """What is recorded so far is about to run for the example."""

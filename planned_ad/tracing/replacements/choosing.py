@@ -108,9 +108,9 @@ def best_by_key(recorder: Recorder, function: Callable[..., Any], items: Any, ke
             return where(recorder, takes, found[0], best[0]), where(recorder, takes, found[1], best[1])
         (item, number), (other, least) = found, best
         is_record = issubclass(type(item), RecordInRow) and issubclass(type(other), RecordInRow)
-        if is_record and item.reference == other.reference and is_number(recorder, number, least):
-            row = where(recorder, takes, item.row, other.row)
-            return item.reference.made(row), where(recorder, takes, number, least)
+        if is_record and item.record_reference == other.record_reference and is_number(recorder, number, least):
+            row = where(recorder, takes, item.record_row, other.record_row)
+            return item.record_reference.made(row), where(recorder, takes, number, least)
         return found if bool(takes) else best
 
     sequence = sequence_of(recorder, items)

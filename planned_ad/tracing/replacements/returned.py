@@ -55,18 +55,18 @@ def _plain_record(node: Any, records: dict[tuple[int, object], Any]) -> Any:
     """A record as a list, dict or object, with what is in its row."""
     if node.is_none():
         return None
-    row = node.row if type(node.row) is int else node.row.value.id
-    found = records.get((id(node.records), row))
+    row = node.record_row if type(node.record_row) is int else node.record_row.value.id
+    found = records.get((id(node.record_memory), row))
     if found is not None:
         return found
-    if len(records) > node.records.most:  # they lead to one another in a circle that data close
-        raise node.records.refuse()
+    if len(records) > node.record_memory.most:  # they lead to one another in a circle that data close
+        raise node.record_memory.refuse()
     if not issubclass(type(node), ObjectRecord):
-        found = records[id(node.records), row] = list(node) if node.__class__ is list else node.copy()
+        found = records[id(node.record_memory), row] = list(node) if node.__class__ is list else node.copy()
         return found
-    found = records[id(node.records), row] = object.__new__(real_class(node.records.record_kind))
-    for name in node.records.keys:
-        if name not in node.unset:
+    found = records[id(node.record_memory), row] = object.__new__(real_class(node.record_memory.record_kind))
+    for name in node.record_memory.keys:
+        if name not in node.record_unset:
             set_attribute(found, name, getattr(node, name))
     return found
 
@@ -76,7 +76,7 @@ def read_in_trace(node: Any) -> Any:
     if type(node) is NoneOrValue:
         return node.decided()
     if issubclass(type(node), RecordInRow):
-        raise node.records.refuse()
+        raise node.record_memory.refuse()
     return node
 
 

@@ -177,7 +177,7 @@ def kind_of(found: MadeLater) -> type:
         obj = decided(obj)
         kind = type(real_behind(obj))
         if issubclass(kind, RecordInRow):
-            return found.get(id(obj.records.record_kind), obj.records.record_kind)
+            return found.get(id(obj.record_memory.record_kind), obj.record_memory.record_kind)
         if kind.__module__.startswith(TRACERS):
             if kind is ScalarTracer and obj.types:
                 raise told_apart(obj.recorder, obj.types)
