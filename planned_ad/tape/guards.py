@@ -150,13 +150,19 @@ def index_out_of_range(tape: Tape, guard: Guard, memories: Mapping[int, np.ndarr
 def known_outcomes(tape: Tape, held: Sequence[Guard], broken: Guard) -> list[Guard]:
     """What a run that broke a guard, after others that `held`, has shown of the guards of its trace: their outcomes.
 
-    Nothing where the run asked in another order than the trace.
+    Where the run asked in another order than the trace, those before the broken one are taken to be as for the example,
+    and that is the one which asks so often at its line. Nothing where there is none.
     """
     guards = guards_of(tape)
-    if [*map(asked_for, guards[: len(held) + 1])] != [*map(asked_for, (*held, broken))]:
-        return []
+    place = len(held)
+    if [*map(asked_for, guards[: place + 1])] != [*map(asked_for, (*held, broken))]:
+        alike = [k for k, guard in enumerate(guards) if (guard.what, guard.line) == (broken.what, broken.line)]
+        before = sum((guard.what, guard.line) == (broken.what, broken.line) for guard in held)
+        if before >= len(alike) or guards[alike[before]].outcome != broken.outcome:
+            return []
+        place = alike[before]
     other = [replace(broken, outcome=not broken.outcome)] if isinstance(broken.outcome, bool) else []
-    return [*guards[: len(held)], *(other if decides(broken) else [])]
+    return [*guards[:place], *(other if decides(broken) else [])]
 
 
 def asked_for(guard: Guard) -> tuple[str, Line, Any]:
