@@ -7,9 +7,9 @@ import functools
 import operator
 import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from types import MappingProxyType, MethodType
+from types import MethodType
 from typing import Any, Concatenate, Generic, overload
 
 from .calls.at_first_use import MadeAtFirstUse
@@ -39,7 +39,6 @@ from .python.source import Line
 from .python.structure import flatten
 from .python.type_variables import Arguments, Given, Result
 from .trace import Trace
-from .tracing.record.decisions import Site, Unrolled
 
 
 class CompiledCall(Generic[Arguments, Given]):
@@ -111,7 +110,7 @@ class Plan(Pictured, MadeAtFirstUse, Generic[Result]):
         options: PlanOptions,
         example_kwargs: dict[str, Any] | None = None,
         checked: Checked | None = None,
-        unrolled: Mapping[Site, Unrolled] = MappingProxyType({}),
+        after: Plan | None = None,
     ):
         self._f, self._options = f, options
         self._lock = threading.RLock()
@@ -122,12 +121,13 @@ class Plan(Pictured, MadeAtFirstUse, Generic[Result]):
         self._one_way = False  # whether it has been tried in vain to have one trace for all branches
         self._tried_with = 0  # how many traces there were when it was tried last
         self._exact: set[Line] = set()  # lines whose masks are traced for each number of elements that they choose
-        self._unrolled = dict(unrolled)  # loops that a trace has not got right as loops
+        # Loops that a trace has not got right as loops; and the trace of what this one's function differentiates.
+        self._unrolled: dict[Any, Any] = {} if after is None else dict(after._unrolled)
+        self._after = None if after is None else after._variants[0].trace
         self._derivatives: dict[Any, Any] = {}
         self._shown_by: tuple[Plan, str] | None = None  # the plan, and its attribute, that show this one's call
-        example_kwargs = example_kwargs or {}
         self._made_for: Wanted | None = None
-        self._name = ""  # in pickles
+        self._name, example_kwargs = "", example_kwargs or {}  # the name in pickles
         first = add_variant(self, example_args, example_kwargs, checked=checked)
         # What is traced again from a pickle: its numbers matter only where they decided something.
         decided = is_decided(first.trace, first.checked)
@@ -247,7 +247,7 @@ class Plan(Pictured, MadeAtFirstUse, Generic[Result]):
         first = self._variants[0]  # has been compared; the example need not have its numbers any more
         checked = of_function(first.trace, first.checked)
         options: PlanOptions = {**of_derivative(self._options), "convert": True}  # SciPy has directions of integers
-        return Plan(f, (*example, *directions), options, checked=checked, unrolled=self._unrolled)
+        return Plan(f, (*example, *directions), options, checked=checked, after=self)
 
     def split(self) -> tuple[Forward, Reverse]:
         """The pullback in two halves: `forward` runs the primal and fills a tape, from which `reverse` runs later.

@@ -22,7 +22,7 @@ import numpy as np
 
 import planned_ad
 from planned_ad.caching import store
-from planned_ad.calls import variants
+from planned_ad.calls import watched_traces
 from planned_ad.kernels.entry import callpath
 
 X = np.array([0.5, 1.0, 2.0])
@@ -106,12 +106,12 @@ def gradient(f: Callable, x: np.ndarray = X, **options: Any) -> tuple[list[float
 def counted(work: Callable[[], np.ndarray]) -> tuple[list[float], bool]:
     """An array, and whether a function was traced for it."""
     traced = []
-    trace = variants.traced_and_checked
-    variants.traced_and_checked = lambda *a: traced.append(1) or trace(*a)
+    trace = watched_traces.traced_and_checked
+    watched_traces.traced_and_checked = lambda *a: traced.append(1) or trace(*a)
     try:
         found = work()
     finally:
-        variants.traced_and_checked = trace
+        watched_traces.traced_and_checked = trace
     return found.tolist(), bool(traced)
 
 

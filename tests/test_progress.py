@@ -78,8 +78,8 @@ def test_a_stage_that_fails_is_over(caplog):
 def keyed(x):
     seen, total = {}, 0.0
     for i in range(300):
-        seen["at", i] = x[i % 5] * i
-        total = total + seen["at", i]
+        seen[0.5, i] = x[i % 5] * i
+        total = total + seen[0.5, i]
     return total
 
 
@@ -88,7 +88,7 @@ def test_a_loop_that_is_unrolled_to_much_is_told_of_early(monkeypatch, caplog):
     monkeypatch.setattr(recorder, "MANY_OF_A_LINE", 50)
     trace(keyed, (np.ones(5),))
     (warning,) = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
-    assert '`seen["at", i] = x[i % 5] * i`' in warning and "dict key" in warning and "max_operations=200,000" in warning
+    assert "`seen[0.5, i] = x[i % 5] * i`" in warning and "dict key" in warning and "max_operations=200,000" in warning
     caplog.clear()
     with pytest.raises(UnrollLimitError, match="more than 400 operations"):
         trace(keyed, (np.ones(5),), max_operations=400)

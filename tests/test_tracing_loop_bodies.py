@@ -160,8 +160,8 @@ def has_an_iterator(x):
 def uses_a_dict_by_index(x):
     table = {}
     for i in range(len(x)):
-        table["at", i] = x[i] * 2
-    return table["at", 3]
+        table[0.5, i] = x[i] * 2
+    return table[0.5, 3]
 
 
 def is_a_comprehension(x):

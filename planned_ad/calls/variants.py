@@ -75,6 +75,7 @@ class PlanOfTraces(Protocol):
     _exact: set[Line]
     _has_history: bool
     _unrolled: dict[Site, Unrolled]
+    _after: Trace | None
 
     def _slow_path(self, row: CallKind, variant: Variant) -> Callable[..., Any]: ...
 

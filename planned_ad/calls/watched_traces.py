@@ -52,7 +52,8 @@ def traced_and_watched(
 
 def found_so_far(plan: Any, branches: int) -> Decisions | None:
     """What the last trace has found out of the function's loops and lists, where the next one is of the same kind."""
-    if not plan._variants or branches:
+    last = plan._variants[-1].trace if plan._variants else plan._after
+    if last is None or branches:
         return None
-    last, steps = plan._variants[-1].trace.decisions, plan._variants[-1].trace.max_steps
-    return last if last.stretched == plan._stretched and steps == plan._options["max_steps"] else None
+    is_alike = last.decisions.stretched == plan._stretched and last.max_steps == plan._options["max_steps"]
+    return last.decisions if is_alike else None  # type: ignore[no-any-return]

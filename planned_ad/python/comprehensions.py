@@ -376,6 +376,10 @@ def _displayed(value: ast.expr) -> ast.expr:
         return _call(DISPLAY, value, value)
     if isinstance(value, ast.Tuple):
         value.elts = [_displayed(part) for part in value.elts]
+    elif isinstance(value, ast.BoolOp):
+        value.values = [_displayed(part) for part in value.values]
+    elif isinstance(value, ast.IfExp):
+        value.body, value.orelse = _displayed(value.body), _displayed(value.orelse)
     elif isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
         is_empty = value.func.id in DISPLAYED and not value.args and not value.keywords
         return _call(DISPLAYED[value.func.id], value, value) if is_empty else value

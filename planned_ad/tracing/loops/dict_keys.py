@@ -36,7 +36,7 @@ def are_texts(key: Any) -> tuple[bool, ...]:
     return tuple(type(part) in (str, Letter) for part in parts)
 
 
-def is_plain_key(key: Any) -> bool:
+def is_all_known(key: Any) -> bool:
     """Whether it is a plain integer or text, or made of such."""
     return all(type(part) in (int, str) for part in (key if type(key) is tuple else (key,)))
 

@@ -32,7 +32,7 @@ from .dict_keys import (
     UNKNOWN,
     are_texts,
     clamped,
-    is_plain_key,
+    is_all_known,
     may_be,
     number_of_part,
     range_of,
@@ -210,7 +210,7 @@ class DictTable(ListInTrace):
             place = self._place_read(key)
         elif self.room.order is not None and not self._has_always(key):
             raise self._decide(replace(self.room, order=None))
-        if self.filling is not None and not is_plain_key(key):
+        if self.filling is not None and not is_all_known(key):
             self._check_order([*self.filling, key])
         elif self.filling is not None:
             self.filling[key] = None

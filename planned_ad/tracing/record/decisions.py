@@ -178,7 +178,7 @@ class Decisions:
         return site in self.counted or site in self.unrolled or site in self.long
 
     def learn_numbers(self, filled: set[Site], tabled: dict[Site, Line], gives_letters: bool = False) -> bool:
-        """Make lists as Python makes them, and give loops their plain numbers; whether that is something new."""
+        """Make lists and dicts as Python makes them, and give loops their plain numbers; whether that is something new."""
         if gives_letters and self.letters is not False:
             self.letters = False
             return True
@@ -186,7 +186,7 @@ class Decisions:
             self.no_records |= self.by_reference.keys()
             return True
         tabled = {site: line for site, line in tabled.items() if site not in self.unrolled}
-        filled = filled | self.growing
+        filled = filled | self.growing | self.tables.keys()
         if filled <= self.plain and not tabled:
             return False
         self.plain |= filled
