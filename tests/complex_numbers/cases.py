@@ -111,6 +111,12 @@ def mutated(z: np.ndarray) -> np.ndarray:
     return z
 
 
+def sorted_in_place(z: np.ndarray) -> np.ndarray:
+    found = z * 2
+    found.sort()
+    return found
+
+
 def by_items(z: np.ndarray) -> np.ndarray:
     out = np.zeros(4, complex)
     for k in range(4):
@@ -202,6 +208,8 @@ case("its lower branch", lambda z: scipy.special.lambertw(z, -1), Z)
 case("its real lower branch", lambda x: scipy.special.lambertw(x, -1), np.array([-0.36, -0.2, -0.01, -3.0, 2.0]))
 case("sort", np.sort, Z)
 case("sort along an axis", lambda t: np.sort(t, axis=1), T)
+case("sort in place", sorted_in_place, Z)
+case("sort_complex", np.sort_complex, Z)
 case("sort all", lambda t: np.sort(t, axis=None), T)
 case("argsort", lambda z: z[np.argsort(z)[1:3]], Z)
 GENERAL = RNG.normal(size=(4, 4))

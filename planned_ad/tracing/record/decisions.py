@@ -178,7 +178,7 @@ class Decisions:
         return site in self.counted or site in self.unrolled or site in self.long
 
     def learn_numbers(self, filled: set[Site], tabled: dict[Site, Line], gives_letters: bool = False) -> bool:
-        """Make lists and dicts as Python makes them, and give loops their plain numbers; whether that is something new."""
+        """Make lists and dicts as Python makes them, give loops their plain numbers; whether that is something new."""
         if gives_letters and self.letters is not False:
             self.letters = False
             return True

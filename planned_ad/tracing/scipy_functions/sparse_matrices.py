@@ -197,6 +197,9 @@ class SparseStandIn(LibraryObject):
     def __neg__(self) -> Any:
         return self.with_data(lambda data: -data)
 
+    def __abs__(self) -> Any:
+        return self.with_data(np.abs)
+
     def multiply(self, other: Any) -> Any:
         """Entry by entry, with numbers or an array that broadcasts."""
         if is_number(other):

@@ -183,6 +183,12 @@ class ArrayMethods(TracedArray, Operators):
     def tolist(self) -> Any:
         return [part.tolist() for part in self] if self.ndim else self.item()
 
+    def sort(self, axis: int = -1, kind: Any = None, order: Any = None) -> None:
+        self[...] = self.recorder.call(np.sort, (self, axis, kind, order), {})
+
+    def partition(self, kth: Any, axis: int = -1, kind: Any = None, order: Any = None) -> None:
+        self.sort(axis, None, order)
+
     def fill(self, value: Any) -> None:
         self[...] = value
 

@@ -158,12 +158,6 @@ class ArrayTracer(ArrayMethods):
         element = self[position if args else (0,) * self.ndim]
         return element.item()
 
-    def sort(self, axis: int = -1, kind: Any = None, order: Any = None) -> None:
-        self[...] = self.recorder.call(np.sort, (self, axis, kind, order), {})
-
-    def partition(self, kth: Any, axis: int = -1, kind: Any = None, order: Any = None) -> None:
-        self.sort(axis, None, order)
-
     def nonzero(self) -> tuple[ArrayTracer, ...]:
         return nonzero(self)
 
