@@ -61,6 +61,10 @@ CASES = {
         lambda x: (sp.eye(5, 5) + 3.0 * band(sp.dia_matrix).T.dot(band(sp.dia_matrix))).tocsc() @ x,
         X5,
     ),
+    "absolute values": (
+        lambda k: abs(sp.dia_array(((k[:10] - 0.5).reshape(2, 5), [0, -1]), shape=(5, 6)).tocsr()) @ X6,
+        NUMBERS,
+    ),
     "traced columns of diagonals": (
         lambda k: sp.dia_array((k[:10].reshape(2, 5), [0, -1]), shape=(5, 6)).T @ X5,
         NUMBERS,
