@@ -192,6 +192,12 @@ def _at_each(ufunc, elements, places, *operands):
         elements[place] = ufunc(elements[place], *(operand[k] for operand in operands))
 
 
+def _added(items, values):
+    """What `items.extend(values)` does, one by one."""
+    for value in values:
+        items.append(value)
+
+
 def _count(items, value):
     """`items.count(value)`."""
     return sum(1 for item in items if item == value)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ... import control
 from ...tape.guards import RAISES
 from ...tape.tape import Value
 from ..lengths.elements import Position, RunTime, for_each
@@ -141,10 +142,13 @@ class RunTimeList(RowsOfList):
         if type(values) is RunTimeList and values is not self and self.kept is None:
             self._extend(values)
             return
-        if issubclass(type(values), ListInTrace) or not isinstance(values, list | tuple):
+        if issubclass(type(values), ListInTrace) or self.kind is tuple:
             raise self.refuse()
-        for value in list(values):
-            self.append(value)
+        if isinstance(values, list | tuple):
+            for value in list(values):
+                self.append(value)
+        else:  # an array, whose length may be data too, or a generator
+            self.recorder.namespace.function(control._added)(self, values)
 
     def _extend(self, other: RunTimeList) -> None:
         """By the elements of another one."""
@@ -376,16 +380,24 @@ class RunTimeList(RowsOfList):
     __copy__ = copy
 
     def __add__(self, other: Any) -> Any:
-        if type(other) is not list or self.kind is not list:
+        if type(other) not in (list, RunTimeList) or not self.kind is other.__class__ is list:
             raise self.refuse()
         found = self.copy()
         found.extend(other)
         return found
 
     def __radd__(self, other: Any) -> Any:
+        if type(other) is not list or self.kind is not list:
+            raise self.refuse()
+        found = self.copy()
+        for value in reversed(other):
+            found.insert(0, value)
+        return found
+
+    def __mul__(self, other: Any) -> Any:
         raise self.refuse()
 
-    __mul__ = __rmul__ = __radd__
+    __rmul__ = __mul__
 
 
 RowsOfList.made_as = RunTimeList
