@@ -432,7 +432,61 @@ def fitted_to_some(x):
     return sum(cash[i] for i in range(len(x)))
 
 
+def merged(x):
+    half = len(x) // 2
+    p, q, i, j, out = np.sort(x[:half]), np.sort(x[half:]), 0, 0, []
+    while i < len(p) and j < len(q):
+        if p[i] <= q[j]:
+            out.append(p[i])
+            i += 1
+        else:
+            out.append(q[j])
+            j += 1
+    out.extend(p[i:])
+    out.extend(q[j:])
+    return sum(v * k for k, v in enumerate(out))
+
+
+def turn(a, b, p):
+    return (b[0] - a[0]) * (p[1] - a[1]) - (b[1] - a[1]) * (p[0] - a[0])
+
+
+def chain(points):
+    found = []
+    for p in points:
+        while len(found) >= 2 and turn(found[-2], found[-1], p) <= 0:
+            found.pop()
+        found.append(p)
+    return found
+
+
+def around_all(x):
+    points = sorted((x[i], x[i + 1]) for i in range(len(x) - 1))
+    around = chain(points)[:-1] + chain(points[::-1])[:-1]
+    area = 0.0
+    for (a, b), (c, d) in zip(around, around[1:] + around[:1]):
+        area += a * d - b * c
+    return area
+
+
+def joined_with_known_ones(x):
+    high, low = [], []
+    for v in x:
+        if v > 0:
+            high.append(v)
+        else:
+            low.append(-v)
+    both = [x[0], 0.5] + high + low + [x[1]]
+    high.extend(v * v for v in x if v > 0.5)
+    high.extend(x[:3])
+    total = 0.0
+    for k, v in enumerate(both + high):
+        total += k * v
+    return total + len(high)
+
+
 LOOPS = [
+    merged, around_all, joined_with_known_ones,
     least_that_is_free, next_that_is_free, clipped,
     sum_of_some, array_of_some, filtered_comprehension, array_of_comprehension, run_over_afterwards,
     compared_with_the_last, monotone_stack, pairs_of_indices, extremes, one_for_each_iteration, moments, tuples, rows,

@@ -13,8 +13,10 @@ import planned_ad
 from planned_ad.tape.tape import Guard
 from planned_ad.trace import trace
 
-from .interpreted_plans import InterpretedPlan
+from .interpreted_plans import InterpretedPlan, assert_right
 from .lists_in_turn_programs import IN_TURN, OTHERS_IN_TURN
+from .random_joined_lists import SIZE
+from .random_joined_lists import function as joined_lists
 from .run_time_list_programs import LOOPS, PROGRAMS, sum_of_some
 from .sweeps import name_of, rotated
 
@@ -174,3 +176,8 @@ def test_constants_that_each_iteration_appends() -> None:
     plan = planned_ad.compile(f, (np.ones(20),))
     assert plan(np.ones(20)) == pytest.approx(31.0)
     np.testing.assert_array_equal(plan.gradient(np.ones(20)), np.eye(20)[0])
+
+
+@pytest.mark.parametrize("seed", [*range(12), *[pytest.param(seed, marks=pytest.mark.long) for seed in range(12, 400)]])
+def test_random_joined_lists(seed: int) -> None:
+    assert_right(joined_lists(seed), SIZE, seed, 16 * (seed % 2))

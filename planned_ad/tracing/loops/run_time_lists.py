@@ -172,8 +172,8 @@ class RunTimeList(RowsOfList):
         self.filled = ScalarTracer(recorder, apply("add", count, length.count), is_python=True)
 
     def __iadd__(self, values: Any) -> Any:
-        if self.kind is tuple:
-            raise self.refuse()
+        if self.kind is tuple or (hasattr(type(values), "__array_ufunc__") and not isinstance(values, list)):
+            raise self.refuse()  # of arrays Python asks theirs first, which adds numbers
         self.extend(values)
         return self
 
