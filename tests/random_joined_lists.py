@@ -47,7 +47,7 @@ class Program:
                 [f"{v} = {self.filled(LISTS)}"],
                 [f"{v}.extend({self.filled(MORE)})"],
                 [f"{v}.extend({self.filled(MORE)})"],
-                [f"{v} += {self.filled(MORE)}"],
+                [f"{v} += {self.filled(LISTS)}"],
                 ["if x[3] > 0.5:", f"    {v}.extend({self.filled(MORE)})"],
                 [f"if {v}:", f"    {v}[0] = {v}[-1] * 0.5"],
                 [f"if {v}:", f"    s += {v}.pop()"],
