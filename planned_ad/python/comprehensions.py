@@ -30,6 +30,7 @@ from .instructions import (
     puts_items_elsewhere,
     reads_items,
     runs_over_what_is_there,
+    takes_item_at,
 )
 from .source_text import (
     FUTURE,
@@ -142,6 +143,11 @@ def asks_for_none(code: types.CodeType) -> bool:
 def reads_an_item(frame: types.FrameType) -> bool:
     """Whether a frame is reading something by an index or key, or asking whether it is there."""
     return asks_at(frame.f_code, frame.f_lasti)
+
+
+def is_at_item(frame: types.FrameType) -> bool:
+    """Whether a frame is reading, assigning or deleting something by an index or key."""
+    return takes_item_at(frame.f_code, frame.f_lasti)
 
 
 def asks_whether_in(frame: types.FrameType) -> bool:

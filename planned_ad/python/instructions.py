@@ -76,6 +76,12 @@ def reads_item_at(code: types.CodeType, place: int) -> bool:
     return operation == READS_ITEMS and (SUBSCRIPT is None or operand == SUBSCRIPT)
 
 
+def takes_item_at(code: types.CodeType, place: int) -> bool:
+    """Whether the instruction at this offset reads, assigns or deletes something by an index or key."""
+    place = begin_of(code, place)
+    return reads_item_at(code, place) or dis.opname[code.co_code[place]] in ("STORE_SUBSCR", "DELETE_SUBSCR")
+
+
 def asks_whether_in_at(code: types.CodeType, place: int) -> bool:
     """Whether the instruction at this offset is `in`, or `not in`."""
     return code.co_code[place] == CONTAINS

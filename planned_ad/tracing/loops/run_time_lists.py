@@ -32,7 +32,7 @@ from ..values.python_errors import is_caught
 from ..values.scalar_tracer import ScalarTracer
 from .columns import is_chosen_in
 from .held import is_number, same
-from .list_in_trace import ListInTrace
+from .list_in_trace import ListInTrace, adds_in_place
 from .list_room import TOO_MANY, Appended, is_alike, serving, times_within
 from .lists_in_rows import Lists
 from .object_copies import lend_to_list, note_copy
@@ -387,7 +387,7 @@ class RunTimeList(RowsOfList):
         return found
 
     def __radd__(self, other: Any) -> Any:
-        if type(other) is not list or self.kind is not list:
+        if type(other) is not list or self.kind is not list or adds_in_place():
             raise self.refuse()
         found = self.copy()
         for value in reversed(other):

@@ -10,6 +10,7 @@ from .recording import Recording
 from .refusals import untraced
 
 PLAIN_TARGET = "Copy the array first, w = numpy.array(w), or write w = w + x in place of w += x"
+A_LIST = "the index of a list or tuple"
 UNTRACED = "code that is not traced"
 INSTEAD = {
     "float()": "leave out float(): traced scalars behave as floats; math.exp, math.sqrt and the like accept them",
@@ -18,6 +19,7 @@ INSTEAD = {
     "hash()": "a traced value cannot be a dict key or a member of a set; use a static argument (int, str) as the key",
     "range(), a slice bound or a count": "shapes and loop bounds are fixed when tracing: pass the number as a Python "
     "int, which is static",
+    A_LIST: "make an array of it, of which traced integers are indices",
     "its text": "print it, log it or raise an error with it, which is done while tracing, and decide by the number",
     "a function that needs it": "pass it as a Python int, which is static",
     ".bit_length() and its like": "calculate it with operators and functions of NumPy",

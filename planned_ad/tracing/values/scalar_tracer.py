@@ -8,10 +8,11 @@ from typing import Any, Self
 
 import numpy as np
 
+from ...python.comprehensions import is_at_item
 from ...python.frames import as_written, user_frame
 from ...python.shadows import is_user_frame
 from ...tape.tape import Value
-from ..record.conversions import refuse_number
+from ..record.conversions import A_LIST, refuse_number
 from ..record.promotion import BOOL, WEAK
 from ..record.recorder import Recorder
 from ..record.traced import TRACERS
@@ -181,7 +182,8 @@ class ScalarTracer(ScalarMethods):
             self.recorder.lay_down_lists()
             self.recorder.scopes.see_what_reads(frame)
             self.recorder.follow_lists(frame.f_locals.values() if frame is not None else ())
-            raise refuse_number(self.recorder, "range(), a slice bound or a count", self)
+            is_item = frame is not None and is_at_item(frame)
+            raise refuse_number(self.recorder, A_LIST if is_item else "range(), a slice bound or a count", self)
         return int(self.recorder.outcome(self.value, "count"))
 
     def __round__(self, digits: int | None = None) -> Any:
