@@ -213,6 +213,20 @@ def compares(kind, one):
     return compared
 
 
+def chosen_tuples(x):
+    best, last, s = (x[0], 0), (x[0], 1), 0.0
+    for i, v in enumerate(x):
+        found = (v, i)
+        best = found if v * v > 1.9 * best[0] else best
+        if best is found:
+            s += i * v
+        if v > 1.5:
+            last = found
+        if last is not found:
+            s += v * v
+    return s
+
+
 OBJECTS = [
     compares(kind, one)
     for kind in (ByValue, ByObject, BySuper, Unknown)
@@ -247,6 +261,7 @@ PROGRAMS = (
     of_a_copied_list,
     of_objects,
     objects_by_equality,
+    chosen_tuples,
     *OBJECTS,
 )
 

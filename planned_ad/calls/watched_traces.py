@@ -55,5 +55,4 @@ def found_so_far(plan: Any, branches: int) -> Decisions | None:
     last = plan._variants[-1].trace if plan._variants else plan._after
     if last is None or branches:
         return None
-    is_alike = last.decisions.stretched == plan._stretched and last.max_steps == plan._options["max_steps"]
-    return last.decisions if is_alike else None  # type: ignore[no-any-return]
+    return last.decisions if last.max_steps == plan._options["max_steps"] else None  # type: ignore[no-any-return]

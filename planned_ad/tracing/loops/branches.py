@@ -491,8 +491,9 @@ class Branches:
 
 
 def is_copy(form: HandedOn) -> bool:
-    """Whether arrays are copied in this form."""
-    return any(isinstance(leaf, Array) for leaf in form.leaves())
+    """Whether what comes out is another object: arrays are copied in this form, a tuple is made anew."""
+    classes = getattr(getattr(form, "kind", None), "__mro__", ())
+    return tuple in classes or any(isinstance(leaf, Array) for leaf in form.leaves())
 
 
 def running(frame: types.FrameType) -> list[types.FrameType]:

@@ -155,6 +155,7 @@ class Decisions:
             self.copied(), known=known, stretched=set(stretched), unrolled={**self.unrolled, **unrolled},
             given=frozenset(unrolled), passes=0, lengths=lengths, before_guess=None, attempt=None, attempts={},
             asks_errors=False, set_first={}, constants={},
+            fixed_lengths=self.fixed_lengths and self.stretched == set(stretched),
         )  # fmt: skip
 
     def copied(self) -> Decisions:
