@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 
 import planned_ad
+from planned_ad.calls.check.checked_traces import traced_after
 from planned_ad.calls.parameters import is_scalar_loss
 from planned_ad.tape.interpret import GuardBroken, interpret
 from planned_ad.tape.tape import Tape
-from planned_ad.trace import Trace, trace
+from planned_ad.trace import Trace
 
 from .oracle import lazily_compiled, loss_tape, memories_for, shadows_in, swept
 from .tracing_oracle import replay
@@ -31,7 +32,9 @@ class InterpretedPlan:
         self.add(example)
 
     def add(self, x: np.ndarray) -> Trace:
-        self.traces.append(trace(self.f, (x.copy("K"),), **self.options))
+        """One more trace, which begins with what the last one has found out, as those of a plan do."""
+        after = self.traces[-1].decisions if self.traces else None
+        self.traces.append(traced_after(self.f, (x.copy("K"),), {}, self.options, after))
         return self.traces[-1]
 
     def __call__(self, x: np.ndarray) -> Any:
