@@ -357,6 +357,18 @@ def kept_by_a_cache(x):
     return sum(current) + 3 * sum(kept(2.0))
 
 
+def begun_anew_beside_a_dict(x):
+    total, found, last = 0.0, [], {}
+    for v in x:
+        last = {} if v > 0.6 else last
+        if len(found) > 0:
+            found = []
+        found.extend(x[:2])
+        last["up"] = v
+        total += v
+    return total + sum(found)
+
+
 IN_TURN = [
     begun_anew, means_of_groups, filtered_again_and_again, kept_in_turn, filtered_in_a_loop, window,
     attribute_begun_anew, returned_by_a_helper, sums_of_lists, flushed_by_a_closure,
@@ -365,5 +377,5 @@ OTHERS_IN_TURN = [
     levels, levels_in_a_while, exchanged, begun_anew_and_kept, two_names_for_one, replaced_while_it_is_run_over,
     unpacked_lists, two_variables_begun_anew, kept_by_a_method, appended_by_a_method, kept_by_a_default,
     kept_by_a_tuple, kept_by_a_dict, kept_by_a_dict_at_times, kept_by_the_caller, kept_by_a_generator,
-    added_to_in_place, kept_by_a_cache,
+    added_to_in_place, kept_by_a_cache, begun_anew_beside_a_dict,
 ]  # fmt: skip

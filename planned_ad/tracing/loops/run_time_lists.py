@@ -225,7 +225,7 @@ class RunTimeList(RowsOfList):
         for found in (self, other):
             if common is not None and not is_alike(common, found.form):  # type: ignore[arg-type]
                 found._decide(form=common)
-            if found.form is None:
+            if found.form is None and (other.form or self.form) is not None:
                 found._decide(form=other.form or self.form)
         if common is None:
             raise self.refuse()
