@@ -227,6 +227,24 @@ def chosen_tuples(x):
     return s
 
 
+def truths_by_bool(x):
+    total = 0.0
+    for v in x:
+        done = bool(v > 1.4)
+        if done is True:
+            total += v
+    return total + x[0]
+
+
+def truths_in_tuples(x):
+    total, found = x[0], (False, 0.0)
+    for v in x:
+        if found[0] is True:
+            total += found[1] * v
+        found = (bool(v > 1.4), v)
+    return total
+
+
 OBJECTS = [
     compares(kind, one)
     for kind in (ByValue, ByObject, BySuper, Unknown)
@@ -262,6 +280,8 @@ PROGRAMS = (
     of_objects,
     objects_by_equality,
     chosen_tuples,
+    truths_by_bool,
+    truths_in_tuples,
     *OBJECTS,
 )
 

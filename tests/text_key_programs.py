@@ -314,3 +314,41 @@ def words(x):
     for k, wd in enumerate(("the cat the dog a cat ran " * 4).split()[:24]):
         c[wd] = c.get(wd, 0.0) + x[k]
     return sum(v**2 for v in c.values())
+
+
+@program
+def looked_at_later(x):
+    """A view shows what the dict holds when it is looked at."""
+    c = {"on": 0.0, "off": 0.0, "dcm": 0.0}
+    s, shown = 0.0, c.items()
+    for v in x:
+        now = c.values()
+        c[mode(v)] += v * v
+        s += sum(now) * v
+    for k in c:
+        c[k] /= 1.0 + s
+    return s + sum(v * len(k) for k, v in shown)
+
+
+@program
+def records_looked_at_later(x):
+    cells, s = [{"u": 0.0, "n": 0.0} for _ in range(3)], 0.0
+    for v in x:
+        c = cells[int(v * 2.99)]
+        now = c.values()
+        c["u"] += v
+        for k, z in c.items():
+            c["n"] += v * 0.5
+            s += z * len(k)
+        s += sum(now)
+    return s
+
+
+@program
+def written_while_run_over(x):
+    c = {"on": 0.5, "off": 0.25, "dcm": 0.125}
+    for v in x:
+        c[mode(v)] += v
+        for k, w in c.items():
+            c["dcm"] += 0.1 * w * len(k)
+    return c["dcm"] - c["on"]

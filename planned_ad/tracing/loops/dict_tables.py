@@ -39,6 +39,7 @@ from .dict_keys import (
     texts_in,
 )
 from .dict_room import TableRoom, table_room
+from .dict_views import DictView, read_if_unchanged
 from .held import Whole, is_number
 from .list_in_trace import ListInTrace
 from .object_copies import refuse_truths_in
@@ -217,6 +218,7 @@ class DictTable(ListInTrace):
         room = self.room.with_value(self.recorder, value)
         if room is not self.room:
             raise self._decide(room)
+        self.recorder.flow.table_writes += 1
         self.column.write(self, place, value)  # type: ignore[arg-type]
         self.present[place] = True
 
@@ -279,10 +281,10 @@ class DictTable(ListInTrace):
         return dict.fromkeys(self._keys()).keys()
 
     def values(self) -> Any:
-        return {key: self[key] for key in self._keys()}.values()
+        return DictView(self._keys(), read_if_unchanged(self), with_keys=False)
 
     def items(self) -> Any:
-        return {key: self[key] for key in self._keys()}.items()
+        return DictView(self._keys(), read_if_unchanged(self), with_keys=True)
 
     def traced(self) -> Any:
         raise self.refuse()

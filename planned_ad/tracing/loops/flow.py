@@ -48,6 +48,7 @@ class LoopFlow:
     def __init__(self, recorder: Recorder):
         self.recorder, recorder.records = recorder, KnownRecords()
         self.dicts: dict[int, tuple[dict, Site]] = {}  # that were made, and where, by identity
+        self.table_writes = 0  # to those of them that lie in memory
         self.on_integers = WhilesOnIntegers(recorder)
         self.sites, self.notice = self.on_integers.sites, self.on_integers.notice
         self.compared, self.undecided = self.on_integers.compared, self.on_integers.undecided

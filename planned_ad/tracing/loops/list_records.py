@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..values.loop_index import LoopIndex, expression_of
+from .dict_views import DictView
 from .references import RecordInRow
 
 
@@ -157,10 +158,10 @@ class DictRecord(ContainerRecord):
         return dict.fromkeys(self.record_memory.keys).keys()
 
     def values(self) -> Any:
-        return self.copy().values()
+        return DictView(self.record_memory.keys, self.__getitem__, with_keys=False)
 
     def items(self) -> Any:
-        return self.copy().items()
+        return DictView(self.record_memory.keys, self.__getitem__, with_keys=True)
 
     def copy(self) -> Any:
         return {key: self[key] for key in self.record_memory.keys}

@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from ...python.liveness import is_read_unnoticed, may_be_read
+from ...python.liveness import is_live, is_read_unnoticed, may_be_read
 from ...python.shadows import is_user_frame
 from ..record.lost_variables import Lost
 from ..values.identity import asks
 from ..values.scalar_tracer import ScalarTracer
 from .held import taken_apart
+from .none_or_value import NoneOrValue
 from .object_contents import has_attributes
 from .places import Place
 from .state import State
@@ -37,9 +38,19 @@ def unnoticed(
         is_doubtful = has_lost(value) or is_truth_asked_for(place, value)
         if is_doubtful and may_be_reached(place, after_loop, now, are_others_gone):
             return place.name
+        truths = (item for item in all_within(value) if item is not value and is_truth_asked_for(place, item))
+        if next(truths, None) is not None and (place.kind != "local" or is_live(place.owner, place.key)):
+            return place.name
         if any(is_truth_asked_for(place, item) for item in truths_among_numbers(value)):
             return place.name
     return ""
+
+
+def all_within(value: Any) -> Iterator[Any]:
+    """It, and what is in it, if it is a tuple, list or dict, at whatever depth."""
+    yield value
+    for item in items_within(value):
+        yield from all_within(item)
 
 
 def truths_among_numbers(value: Any) -> Iterator[ScalarTracer]:
@@ -52,6 +63,8 @@ def truths_among_numbers(value: Any) -> Iterator[ScalarTracer]:
 
 def is_truth_asked_for(place: Place, value: Any) -> bool:
     """Whether it is a Python truth, which is known when the plan runs, in code that asks whether one `is True`."""
+    if type(value) is NoneOrValue:  # of a variable that has none before a loop
+        value = value.held
     if type(value) is not ScalarTracer:
         return False
     if (np.dtype(bool), True) not in (value.types or [(value.dtype, value.is_python)]):
