@@ -14,23 +14,12 @@ import planned_ad.calls.check.checked_traces as checked_traces
 import planned_ad.trace as tracing
 from planned_ad.errors import TraceError
 
-
-def turn(a, b, c):
-    return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
-
-
-def chain(points):
-    found = []
-    for p in points:
-        while len(found) >= 2 and turn(found[-2], found[-1], p) <= 0:
-            found.pop()
-        found.append(p)
-    return found[:-1]
+from .run_time_list_programs import chain
 
 
 def hull(x):
     points = sorted((p[0], p[1]) for p in x)
-    around = np.array(chain(points) + chain(points[::-1]))  # of a length that is rolled: each has a trace
+    around = np.array(chain(points)[:-1] + chain(points[::-1])[:-1])  # of a length that is rolled: each has a trace
     return np.sum(np.sqrt(np.sum((around - np.roll(around, 1, axis=0)) ** 2, axis=1)))
 
 
