@@ -352,3 +352,52 @@ def written_while_run_over(x):
         for k, w in c.items():
             c["dcm"] += 0.1 * w * len(k)
     return c["dcm"] - c["on"]
+
+
+@program
+def array_under_another_name(x):
+    c = {"on": np.zeros(2), "off": np.zeros(2), "dcm": np.zeros(2)}
+    for i in range(20):
+        a = np.array([x[i], 1.0])
+        c[mode(x[i])] = a
+        a += x[i + 1]
+    return c["on"].sum() * 2 + c["dcm"] @ c["off"]
+
+
+@program
+def one_array_for_all(x):
+    z = np.zeros(2)
+    c = {"on": z, "off": z, "dcm": z}
+    for i in range(20):
+        c[mode(x[i])] += x[i : i + 2]
+    return c["on"].sum() * 3 + z[1]
+
+
+@program
+def views_of_an_argument(x):
+    c = {"on": x[:2], "off": x[2:4] * 1, "dcm": x[4:6] * 1}
+    for i in range(20):
+        c[mode(x[i])][0] += x[i] * 0.1
+    return x.sum() + c["off"] @ c["dcm"]
+
+
+@program
+def arrays_in_a_log(x):
+    c = {"on": np.zeros(2), "off": np.zeros(2), "dcm": np.zeros(2)}
+    log = []
+    for i in range(20):
+        c[mode(x[i])] = c[mode(x[i])] * 0.5 + x[i : i + 2]
+        log.append(c["dcm"])
+    return sum(v.sum() * k for k, v in enumerate(log))
+
+
+@program
+def last_array_of_a_dict(x):
+    c = {"on": np.zeros(2), "off": np.zeros(2), "dcm": np.zeros(2)}
+    last = c["on"]
+    for i in range(20):
+        d = c[mode(x[i])]
+        d += x[i]
+        last = d
+    last *= 2
+    return c["on"].sum() + 2 * c["off"].sum() + 3 * c["dcm"].sum()
