@@ -39,10 +39,10 @@ def read_if_unchanged(table: Any) -> Callable[[Any], Any]:
     """
     flow, scopes = table.recorder.flow, table.recorder.scopes
     at_first = {key: table[key] for key in table.room.order}
-    writes, begun, over = flow.table_writes, list(map(id, scopes.open)), len(scopes.over)
+    writes, begun, over = flow.table_writes, [*scopes.open], len(scopes.over)
 
     def read(key: Any) -> Any:
-        if list(map(id, scopes.open)) != begun:
+        if [*map(id, scopes.open)] != [*map(id, begun)]:  # which are held, so that no other one has their identity
             raise table.refuse()
         if flow.table_writes == writes:
             return at_first[key]
