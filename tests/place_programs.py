@@ -534,3 +534,46 @@ def old_array_turned_on_one_side(x, y, s):
         if x[11] > -0.6:
             new = old[::-1]
     return new[0] + 2 * old[0]
+
+
+@program
+def rows_solved_one_after_the_other(x, y, s):
+    rows = x[:6].copy().reshape(3, 2)
+    for d, weight in enumerate([1, 0.5, (2, 3)]):  # of several kinds, hence unrolled
+        row = rows[d]
+        for _ in range(20):
+            last = row
+            row = 0.5 * np.tanh(last) + s * np.sum(weight)
+            if np.max(abs(row - last)) < 0.05:
+                break
+        rows[d] = row
+    return rows.sum() + row[0]
+
+
+@program
+def difference_left_by_the_row_before(x, y, s):
+    rows, last, total = x[:6].copy().reshape(3, 2), y[:2], 0.0
+    for d, weight in enumerate([1, 0.5, (2, 3)]):
+        row = rows[d]
+        for k in range(20):
+            if k > 3:
+                total += last[0]  # of the row before, in none of the iterations
+            last = row
+            row = 0.5 * np.tanh(last) + s * np.sum(weight)
+        rows[d] = row
+    return rows.sum() + total
+
+
+@program
+def what_the_row_before_has_left_is_read_first(x, y, s):
+    rows, total = x[:6].copy().reshape(3, 2), 0.0
+    last = rows[2]
+    for d, weight in enumerate([1, 0.5, (2, 3)]):
+        row = rows[d]
+        for _ in range(20):
+            total += last[0]
+            last = row
+            row = 0.5 * np.tanh(last) + s * np.sum(weight)
+            last = last if row[0] > s else rows[1]
+        rows[d] = row
+    return rows.sum() + total

@@ -13,7 +13,12 @@ from planned_ad.tape.verify import verify
 from planned_ad.trace import Trace, trace
 
 from .oracle import assert_shadows, interpreted
-from .place_programs import PROGRAMS, conditional_expression, row_of_a_matrix_kept
+from .place_programs import (
+    PROGRAMS,
+    conditional_expression,
+    row_of_a_matrix_kept,
+    rows_solved_one_after_the_other,
+)
 from .random_place_programs import arguments, function_of, write_program
 from .sweeps import left_out, name_of, rotated, sweep
 from .tracing_oracle import perturbed_by_nothing as copied
@@ -122,7 +127,7 @@ def list_of_new_arrays(x, y, s):
     "f",
     [
         chosen_and_not_written, chosen_read_and_written_then, made_on_each_side, new_array_of_the_old,
-        list_of_new_arrays, conditional_expression,
+        list_of_new_arrays, conditional_expression, rows_solved_one_after_the_other,
     ],
 )  # fmt: skip
 def test_stays_a_loop(f: Callable) -> None:

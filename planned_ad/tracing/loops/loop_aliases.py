@@ -37,7 +37,8 @@ class LoopCopies:
     def is_unfit(self, key: Key, place: Place, old: Any, now: State) -> bool:
         """Whether a place is not handed on, since what it would hold then is not known; it must not be read first."""
         lost = key in now.lost
-        behind = key in now.values and not same(old, now.values[key][1]) and self.copies.is_behind(now.values[key][1])
+        changed = key in now.values and not same(old, now.values[key][1])
+        behind = changed and self.copies.is_behind([old, now.values[key][1]])
         if key not in self.unfit and (lost or behind):
             self.unfit.add(key)
             self.grew = True
