@@ -105,13 +105,20 @@ def taken_up(recorder: Recorder, form: HandedOn, index: int, name: str, copy: Co
         if isinstance(leaf, Nothing):
             leaf.refuse = copy.refuse
         if isinstance(leaf, Array | OfAnyLength):
-            leaf.copy, leaf.shared = copy, shared or leaf is not form
+            leaf.copy, leaf.shared = copy, shared or leaf is not array_of(form)
     return form.begin(recorder, index, name)
 
 
+def array_of(form: HandedOn) -> HandedOn:
+    """The form of the array that a variable holds by itself, also where it holds None or one."""
+    return form.items[1] if isinstance(form, Items) and form.kind is NoneOrValue else form
+
+
 def is_private(array: Any, state: State) -> bool:
-    """Whether nothing but the variable that holds an array leads to its memory."""
-    storage = memory_of(array)
+    """Whether nothing but the variable that holds an array, or None or one, leads to its memory."""
+    if array is None:
+        return True
+    storage = memory_of(array.held if type(array) is NoneOrValue else array)
     if storage.chosen or storage.lent or storage.captured or storage.listed is not None:
         return False
     if storage.buffer is not None and storage.buffer.visible:

@@ -22,6 +22,7 @@ from ..values.array_tracer import ArrayTracer
 from . import unassigned
 from .after_loops import Leaving
 from .branches import Branches
+from .choices import array_of
 from .carries import Joiner, NextArray, NextNumber, begun_with, may_be_widened, period_of_exchange
 from .form import HandedOn, NotCarried, place_for
 from .forms import Items, Nothing
@@ -417,7 +418,7 @@ class LoopTrace:
     def refuse_shared_writes(self, now: State) -> None:
         """An array that is handed on, and written into: its first form may be the program's argument, or have views."""
         carries = {
-            key: form.items[0] if isinstance(form, Items) and is_made_of_arrays(form.kind) else form
+            key: form.items[0] if isinstance(form, Items) and is_made_of_arrays(form.kind) else array_of(form)
             for key, form in self.carries.items()
         }
         arrays = {key: carry for key, carry in carries.items() if isinstance(carry, NextArray) and not carry.shared}
@@ -429,11 +430,9 @@ class LoopTrace:
         for key, carry in arrays.items():
             if carry.buffer_id in written:
                 storage, later = storage_of(self.origin.values[key][1]), storage_of(now.values[key][1])
-                assert storage is not None
-                users = [v for _, v in self.origin.values.values() if storage_of(v) is storage]
+                users = [v for _, v in self.origin.values.values() if storage_of(v) is storage is not None]
                 users += [v for k, (_, v) in now.values.items() if k != key and storage_of(v) is later is not None]
-                is_lent = bool(storage.captured) or storage.root.listed is not None
-                if len(users) > 1 or is_lent or (storage.buffer is not None and storage.buffer.visible):
+                if len(users) > 1 or (storage is not None and storage.is_seen_elsewhere):
                     raise self.peeled("writes into an array that is another one in the first iteration")
 
     def unrolled(self, reason: str) -> BaseException:

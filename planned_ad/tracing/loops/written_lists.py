@@ -25,6 +25,7 @@ from .held import is_number, taken_apart
 from .laying_down import to_replace_rows
 from .list_growth import lists_in
 from .list_in_trace import is_traced_list
+from .none_or_value import NoneOrValue
 from .object_copies import is_whole, lend_to_list, note_copy
 from .references import RecordKind, site_of_record, unite
 from .stored_forms import Array, Number
@@ -229,7 +230,9 @@ def refuse_identity(recorder: Recorder) -> None:
 
 
 def storage_of(value: Any) -> Storage | None:
-    """The memory of an array, or of a list to which loops write."""
+    """The memory of an array, also of one that may be None, or of a list to which loops write."""
     if is_traced_list(value) and value.is_written:
         value = value.memory
+    elif type(value) is NoneOrValue:
+        value = value.held
     return value.storage if issubclass(type(value), TracedArray) else None

@@ -8,7 +8,7 @@ the other copies of them. What is behind must not be read any more: the loop tha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -100,7 +100,7 @@ class Copies:
         self.behind.pop(storage.name, None)
 
     def is_behind(self, value: Any) -> bool:
-        return bool(self.behind) and any(storage.root.name in self.behind for storage in storages_in(value))
+        return leads_to(value, self.behind)
 
     # What the program does.
 
@@ -207,6 +207,11 @@ def copy_of(standing: Standing, refuse: Refusal, *, over: bool = False) -> Copy:
     later = standing.names - standing.initial | standing.left
     names = standing.names | standing.left if over else standing.names
     return Copy(names, standing.initial - later, refuse)
+
+
+def leads_to(value: Any, names: Collection[Name]) -> bool:
+    """Whether a value leads to one of these memories."""
+    return bool(names) and any(storage.root.name in names for storage in storages_in(value))
 
 
 def storages_in(value: Any) -> Iterator[Storage]:

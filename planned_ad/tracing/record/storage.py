@@ -142,6 +142,12 @@ class Storage:
         self.reads: dict[View, Value] = {}
         LIVE.add(self)
 
+    @property
+    def is_seen_elsewhere(self) -> bool:
+        """Whether the caller, a list, or something outside of the traced function leads to it."""
+        is_visible = self.buffer is not None and self.buffer.visible
+        return is_visible or bool(self.captured) or self.root.listed is not None
+
     def view_of(self, geometry: np.ndarray) -> View:
         """Where an array that lies in this memory lies in it, in elements from the first element of `base`."""
         size = geometry.itemsize
