@@ -265,3 +265,12 @@ def test_rows_that_are_columns_of_what_is_stacked(rows: int) -> None:
     direction = rng.random(n)
     slope = (f(s + step * direction, v - step * direction) - f(s - step * direction, v + step * direction)) / (2 * step)
     assert (ds - dv) @ direction == pytest.approx(slope, rel=1e-7)
+
+
+def test_rows_that_are_turned_for_two_products() -> None:
+    def f(core, a, b, c):
+        return np.sum(np.tensordot(np.tensordot(np.tensordot(core, a, (0, 1)), b, (0, 1)), c, (0, 1)) ** 2)
+
+    rng = np.random.default_rng(4)
+    parted = assert_same(f, rng.random((10, 10, 10)), *rng.random((3, 30, 10)))
+    assert any(isinstance(op, Loop) for op in parted.operations)

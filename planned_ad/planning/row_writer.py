@@ -47,7 +47,8 @@ class RowWriter:
     last: bool
     names: dict[int, Value] = field(default_factory=dict)
     shown: dict[tuple[int, int], Value] = field(default_factory=dict)  # rows of values from before
-    turned: dict[Region, Value] = field(default_factory=dict)  # memory that was copied so that rows are the last axis
+    # Copies of memory with rows as the last axis, and from which position on they are there.
+    turned: dict[Region, tuple[Value, int]] = field(default_factory=dict)
     found: list[tuple[int, Operation]] = field(default_factory=list)  # with the position that they come from
     position: int = 0
     loops: tuple[Loop, ...] = ()  # on rows, that are open
@@ -298,10 +299,11 @@ class RowWriter:
             self.emit(Load(out=out, region=key, line=line), position)
             self.emit(Store(region=copy, value=out, line=line), position)
             self.emit(Load(out=again, region=copy, line=line), position)
-            self.turned[key] = again
+            self.turned[key] = again, position
         strides = dict(zip(moving, contiguous(part.shape).strides))
         whole = View(0, view.shape, tuple(strides.get(k, 0) for k in range(len(view.shape))))
-        return self.view(self.turned[key], whole, position)
+        again, since = self.turned[key]
+        return self.view(again, whole, max(position, since))
 
 
 def is_elementwise(op: Operation) -> TypeGuard[Apply]:
