@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import copy
 from collections import deque
 
 import numpy as np
@@ -164,8 +165,20 @@ def replaced_by_those_below(x):
     return s
 
 
+def copies_of_the_last_few(x):
+    q, s = deque([0.5, -0.5], maxlen=4), 0.1
+    for v in x:
+        p, r = q.copy(), copy.deepcopy(q)
+        p.append(v)
+        r.extend([v, s])
+        s += p[0] + 0.5 * copy.copy(r)[0] + len(p) - len(r)
+        if v > 0:
+            q.append(0.1 * s)
+    return s
+
+
 LOOPS = [
     largest_in_a_window, first_in_first_out, the_last_few, from_both_ends, breadth_first, halved_intervals,
     inserted_in_order, running_median, inserted_in_front, longest_rising, extended_by_a_part, filtered_and_more,
-    replaced_by_those_below,
+    replaced_by_those_below, copies_of_the_last_few,
 ]  # fmt: skip

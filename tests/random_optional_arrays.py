@@ -46,7 +46,13 @@ class Program:
     def in_place(self, name: str) -> str:
         value = self.random.choice(["x[i]", "0.1", "z * 0.1", "x[i] * base", "0.2 * s"])
         return self.random.choice(
-            [f"{name} += {value}", f"{name} *= 0.9", f"{name}[:] = {value}", f"{name}[1] += x[i]", f"{name}[i % 3] = x[i]"]
+            [
+                f"{name} += {value}",
+                f"{name} *= 0.9",
+                f"{name}[:] = {value}",
+                f"{name}[1] += x[i]",
+                f"{name}[i % 3] = x[i]",
+            ]
         )
 
     def use(self, name: str) -> str:
@@ -58,7 +64,12 @@ class Program:
         r, name = self.random, self.random.choice(NAMES)
         other = NAMES[name == NAMES[0]]
         forms = [
-            [f"if {name} is None:", f"    {name} = {self.array()}", f"elif {self.condition()}:", f"    {self.in_place(name)}"],
+            [
+                f"if {name} is None:",
+                f"    {name} = {self.array()}",
+                f"elif {self.condition()}:",
+                f"    {self.in_place(name)}",
+            ],
             [f"if {name} is None:", f"    {name} = {self.array()}", "else:", f"    {name} = {name} * 0.9"],
             [f"if {name} is None:", f"    {name} = {self.array()}", self.in_place(name)],
             [f"if {name} is None and {self.condition()}:", f"    {name} = {self.array()}"],

@@ -409,6 +409,52 @@ def test_a_continue_in_finally_loses_no_restart(unroll: int) -> None:
     assert replay(trace(f, (x.copy(),), unroll=unroll), x.copy())[0] == pytest.approx(f(x), rel=1e-12)
 
 
+def overruled(x):
+    u = 0.0
+    for v in x:
+        try:
+            if v > 0.5:
+                break
+        finally:
+            u += v
+            continue  # noqa: B012 (what is tested)
+    return u
+
+
+def overruled_around(x):
+    u = 0.0
+    for k in range(20):
+        try:
+            if k % 2:
+                break
+        finally:
+            try:
+                continue  # noqa: B012 (what is tested)
+            finally:
+                u += x[k]
+    return u
+
+
+def overruled_at_times(x):
+    u = 0.3
+    for k in range(20):
+        try:
+            if x[k] < 0.7:
+                return u
+        finally:
+            u *= 1.1 + x[k]
+            if k < 12:
+                continue  # noqa: B012 (what is tested)
+        u += 0.5
+    return u
+
+
+@pytest.mark.parametrize("f", [overruled, overruled_around, overruled_at_times])
+def test_a_continue_in_finally_overrules_a_break(f: Callable) -> None:
+    x = np.linspace(0.1, 0.9, 20)
+    assert replay(trace(f, (x.copy(),), unroll=0), x.copy())[0] == pytest.approx(f(x), rel=1e-12)
+
+
 def test_a_trace_that_starts_again_and_again_names_the_line(monkeypatch: pytest.MonkeyPatch) -> None:
     def f(x):
         s = 0.0

@@ -28,6 +28,7 @@ from typing import Any
 EXITS = "__planned_ad_exits__"
 VALUE, STEP = ".value", ".step"
 BREAK, RETURN = "break", "return"
+JUMPS = (ast.Break, ast.Continue, ast.Return)
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
@@ -66,7 +67,7 @@ class Exits(ast.NodeTransformer):
 
     def loop(self, node: ast.For | ast.While, *items: ast.expr) -> Any:
         returns = any(has(s, ast.Return) for s in node.body)
-        name = name_of(node.lineno) if node.lineno in self.lines else None
+        name = name_of(node.lineno) if node.lineno in self.lines and not may_be_overruled(node.body) else None
         self.loops.append(name)
         node.body = self.statements(node.body)
         self.loops.pop()
@@ -128,6 +129,20 @@ def has(statement: ast.AST, *kinds: type) -> bool:
         inside_body = inside or isinstance(node, ast.For | ast.While)
         after = [id(child) for child in getattr(node, "orelse", [])] if isinstance(node, ast.For | ast.While) else []
         waiting += [(n, inside if id(n) in after else inside_body) for n in ast.iter_child_nodes(node)]
+    return False
+
+
+def may_be_overruled(body: list[ast.stmt]) -> bool:
+    """Whether a loop would be left by something in a `try` whose `finally` may decide otherwise."""
+    waiting: list[ast.AST] = list(body)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Try | ast.TryStar) and any(has(s, *JUMPS) for s in node.finalbody):
+            others = [*node.body, *node.handlers, *node.orelse]
+            if any(has(s, ast.Break, ast.Return) for s in others):
+                return True
+        if not isinstance(node, FUNCTIONS):
+            waiting += ast.iter_child_nodes(node)
     return False
 
 

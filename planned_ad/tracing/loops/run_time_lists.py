@@ -375,7 +375,10 @@ class RunTimeList(RowsOfList):
         return self.kind([self.item_at(row) for row in range(length)])
 
     def copy(self) -> Any:
-        return self._slice(slice(None))
+        found = self._slice(slice(None))
+        if self.kept is not None:
+            found.kept, found.appended.limit = self.kept, self.kept + 1
+        return found
 
     __copy__ = copy
 
