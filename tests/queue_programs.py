@@ -168,10 +168,10 @@ def replaced_by_those_below(x):
 def copies_of_the_last_few(x):
     q, s = deque([0.5, -0.5], maxlen=4), 0.1
     for v in x:
-        p, r = q.copy(), copy.deepcopy(q)
+        p, r = q.copy(), copy.copy(q)
         p.append(v)
         r.extend([v, s])
-        s += p[0] + 0.5 * copy.copy(r)[0] + len(p) - len(r)
+        s += p[0] + 0.5 * r[0] + len(p) - len(r)
         if v > 0:
             q.append(0.1 * s)
     return s

@@ -22,8 +22,8 @@ from ..values.array_tracer import ArrayTracer
 from . import unassigned
 from .after_loops import Leaving
 from .branches import Branches
-from .choices import array_of
 from .carries import Joiner, NextArray, NextNumber, begun_with, may_be_widened, period_of_exchange
+from .choices import array_of
 from .form import HandedOn, NotCarried, place_for
 from .forms import Items, Nothing
 from .generators import Running, open_generators
