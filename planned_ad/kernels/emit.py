@@ -48,6 +48,7 @@ from .llvm.builder import TerseBuilder
 from .llvm.places import Pointers, loop
 from .llvm.types import I32, I64, POINTER, align_stack, constant, memory_type
 from .nests.access import load_one
+from .nests.counted_loops import nest_of_loop
 from .nests.nests import NestEmitter
 from .threads.division import cut_steps
 from .threads.parts import LoopParts, NestParts, Parts, ProductParts, scratch_for
@@ -204,6 +205,12 @@ class KernelEmitter:
                 most = ir.Constant(I64, trips) if isinstance(trips, int) else trips
                 first = builder.sub(first, builder.sub(most, count))
             trips = count
+            nest = nest_of_loop(step)
+            if nest is not None:
+                pointers.indices[op.index] = count
+                self.emit_in_place(builder, nest, pointers)
+                del pointers.indices[op.index]
+                return
         around = loop(builder, 0, trips, 1)
         with around as trip:
             moved = trip if op.step == 1 else builder.neg(trip)

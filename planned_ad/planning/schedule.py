@@ -97,7 +97,10 @@ class Write:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reduce:
-    """Combine a register over the axes where `view` has stride 0 into memory, which it defines."""
+    """Combine a register over the axes where `view` has stride 0 into memory, which it defines.
+
+    One that `adds` combines what memory holds, too.
+    """
 
     memory: Memory
     view: View
@@ -105,6 +108,7 @@ class Reduce:
     source: int
     operation: str  # 'reduce_sum', 'reduce_prod', 'reduce_max', 'reduce_min', 'reduce_any', 'reduce_all'
     dtype: np.dtype
+    adds: bool = False
 
 
 Item = Read | Immediate | Position | Counted | Compute | GatherRead | Write | Reduce

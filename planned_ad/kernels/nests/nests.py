@@ -111,7 +111,7 @@ class NestEmitter:
             outer = any(number in axis.reduced_by for axis in self.axes[:first])
             if first < depth and 0 not in self.nest.domain:
                 self.in_registers[number] = first
-            if outer or first == depth or 0 in self.nest.domain:
+            if not item.adds and (outer or first == depth or 0 in self.nest.domain):
                 filled.append(number)
         return filled
 
@@ -160,7 +160,7 @@ class NestEmitter:
             total = across_lanes(self.builder, item, parts[0])
             offset = self.offset(number, item.view, depth)
             base = self.pointers.place(item.memory)
-            if any(number in axis.reduced_by for axis in self.axes[:first]):
+            if item.adds or any(number in axis.reduced_by for axis in self.axes[:first]):
                 total = combine(self.builder, item, load_one(self.builder, base, offset, item.dtype), total)
             store_one(self.builder, base, offset, item.dtype, total)
         self.rows.finish(self.builder, depth, self.pointers, self.offset)
