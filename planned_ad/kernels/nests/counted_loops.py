@@ -29,7 +29,7 @@ from ...planning.schedule import (
     Reduce,
     Write,
 )
-from ...regions.affine import Affine, Ragged, coefficient, loop_index, substitute
+from ...regions.affine import Ragged, coefficient, loop_index, substitute
 from ...regions.regions import View
 from ..maths.vector_functions import is_formula
 
@@ -51,10 +51,10 @@ def nest_of_loop(step: LoopStep) -> Nest | None:
     (body,) = step.steps
     if not isinstance(body, Nest) or body.domain != () or body.spills:
         return None
-    return Spread(step, body).nest()
+    return LoopInLanes(step, body).nest()
 
 
-class Spread:
+class LoopInLanes:
     """One loop, and the nest that is its body."""
 
     def __init__(self, step: LoopStep, body: Nest):
@@ -84,7 +84,9 @@ class Spread:
                 assert isinstance(item, Write)
                 register, dtype = names[source], items[item.source].dtype  # type: ignore[union-attr]
                 if primitive == "subtract":
-                    negative = Compute(primitive="negative", operands=(register,), parameters=(), dtype=dtype, line=line)
+                    negative = Compute(
+                        primitive="negative", operands=(register,), parameters=(), dtype=dtype, line=line
+                    )
                     register = found.add(negative, line)
                 view = self.along(item.view)
                 new: Item | None = Reduce(

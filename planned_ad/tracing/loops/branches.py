@@ -25,7 +25,7 @@ from ..record.recorder import Recorder
 from ..record.scopes import MOST_TESTS, Scope
 from . import splits, suspended_sides
 from .carries import NextArray
-from .choices import ABSENT, array_of, arrays_in, choose, is_private, records_instead, taken_up
+from .choices import ABSENT, array_form, arrays_in, choose, is_private, records_instead, taken_up
 from .form import HandedOn, place_for
 from .forms import Nothing
 from .generators import open_generators
@@ -324,7 +324,7 @@ class Branches:
             form, value = node.chosen[key], now.values.get(key, (None, ABSENT))[1]
             for buffer, left in form.leave(recorder, value, index):
                 builder.store(place_for(buffer, left), left)
-            if key not in node.shared and isinstance(array_of(form), Array) and not is_private(value, now):
+            if key not in node.shared and isinstance(array_form(form), Array) and not is_private(value, now):
                 node.shared.add(key)
                 self.generation += 1
         stores = [store for key in direct for store in direct[key].leave(recorder, now.values[key][1], index)]

@@ -105,11 +105,11 @@ def taken_up(recorder: Recorder, form: HandedOn, index: int, name: str, copy: Co
         if isinstance(leaf, Nothing):
             leaf.refuse = copy.refuse
         if isinstance(leaf, Array | OfAnyLength):
-            leaf.copy, leaf.shared = copy, shared or leaf is not array_of(form)
+            leaf.copy, leaf.shared = copy, shared or leaf is not array_form(form)
     return form.begin(recorder, index, name)
 
 
-def array_of(form: HandedOn) -> HandedOn:
+def array_form(form: HandedOn) -> HandedOn:
     """The form of the array that a variable holds by itself, also where it holds None or one."""
     return form.items[1] if isinstance(form, Items) and form.kind is NoneOrValue else form
 

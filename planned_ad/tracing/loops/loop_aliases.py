@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...python.statements import IDENTITY, asks_identity
-from ..record.aliases import Behind, leads_to, settled
+from ..record.aliases import Behind, leads_to_one_of, settled
 from ..record.lost_variables import BEHIND
 from .carries import in_memory
 from .forms import Nothing
@@ -38,7 +38,7 @@ class LoopCopies:
         """Whether a place is not handed on, since what it would hold then is not known; it must not be read first."""
         lost = key in now.lost
         behind = key in now.values and not same(old, now.values[key][1])
-        behind = behind and (self.copies.is_behind(now.values[key][1]) or leads_to(old, self.mark[1]))
+        behind = behind and (self.copies.is_behind(now.values[key][1]) or leads_to_one_of(old, self.mark[1]))
         if key not in self.unfit and (lost or behind):
             self.unfit.add(key)
             self.grew = True

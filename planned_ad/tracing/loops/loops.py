@@ -23,7 +23,7 @@ from . import unassigned
 from .after_loops import Leaving
 from .branches import Branches
 from .carries import Joiner, NextArray, NextNumber, begun_with, may_be_widened, period_of_exchange
-from .choices import array_of
+from .choices import array_form
 from .form import HandedOn, NotCarried, place_for
 from .forms import Items, Nothing
 from .generators import Running, open_generators
@@ -418,7 +418,7 @@ class LoopTrace:
     def refuse_shared_writes(self, now: State) -> None:
         """An array that is handed on, and written into: its first form may be the program's argument, or have views."""
         carries = {
-            key: form.items[0] if isinstance(form, Items) and is_made_of_arrays(form.kind) else array_of(form)
+            key: form.items[0] if isinstance(form, Items) and is_made_of_arrays(form.kind) else array_form(form)
             for key, form in self.carries.items()
         }
         arrays = {key: carry for key, carry in carries.items() if isinstance(carry, NextArray) and not carry.shared}

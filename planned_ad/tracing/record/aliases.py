@@ -100,7 +100,7 @@ class Copies:
         self.behind.pop(storage.name, None)
 
     def is_behind(self, value: Any) -> bool:
-        return leads_to(value, self.behind)
+        return leads_to_one_of(value, self.behind)
 
     # What the program does.
 
@@ -209,7 +209,7 @@ def copy_of(standing: Standing, refuse: Refusal, *, over: bool = False) -> Copy:
     return Copy(names, standing.initial - later, refuse)
 
 
-def leads_to(value: Any, names: Collection[Name]) -> bool:
+def leads_to_one_of(value: Any, names: Collection[Name]) -> bool:
     """Whether a value leads to one of these memories."""
     return bool(names) and any(storage.root.name in names for storage in storages_in(value))
 
