@@ -49,6 +49,8 @@ OURS = "planned_ad"
 NUMBERS = {float: np.float64, int: np.int64, bool: np.bool_}
 MOST_ITEMS = 1 << 20  # of a table that is read by several keys
 MOST_KEYS = 1 << 18  # that one may be
+MOST_CHOSEN = 16  # numbers of which data choose one by comparisons
+MOST_TESTED = 4  # other items, each for a branch
 MOST = 1 << 62  # of an integer in a table
 
 
@@ -148,6 +150,13 @@ def item_replacements(recorder: Recorder) -> dict[int, object]:
             over = run_over(recorder, row) if is_run_over(frame.f_code, frame.f_lasti) else None
             if over is not None:
                 return over
+            number = chosen_number(recorder, row.items, row.place)
+            if number is not None:
+                return number
+            if recorder.scopes.depth and len(row.items) <= MOST_TESTED:
+                recorder.lay_down_lists()  # whose items are in memory, where that serves
+                recorder.follow_lists(frame.f_locals.values())
+                return next((item for k, item in enumerate(row.items[:-1]) if row.place == k), row.items[-1])
         if found is None:
             item = item_of(holder.holder, *holder.keys) if type(holder) is ChosenRow else holder
             found = (1, item[keys[0]])
@@ -373,18 +382,39 @@ def column_of(recorder: Recorder, items: collections.abc.Sequence[Any], laid_dow
 
 def numbers_laid_down(recorder: Recorder, items: collections.abc.Sequence[Any]) -> HandedOn | None:
     """Numbers of one kind of which some are traced, in an array."""
+    form = number_form(recorder, items, exact=True)
+    if form is None or not may_be_rows(recorder):
+        return None
+    memory = recorder.call(np.array, (list(items),), {})
+    return replace(form, memory=memory) if memory.dtype == form.dtype else None
+
+
+def number_form(recorder: Recorder, items: collections.abc.Sequence[Any], exact: bool) -> Number | None:
+    """The form of any of these items, if they are numbers; `exact`: of one dtype."""
     form: HandedOn | None = None
     for item in items:
         if not is_number(item) or type(item) is LoopIndex:
             return None
         one = Number(*number_type(item), types=types_in(item), is_data=recorder.is_scalar(item))
-        form = one if form is None else joined(form, one, exact=True)
+        form = one if form is None else joined(form, one, exact=exact)
         if form is None:
             return None
-    if not may_be_rows(recorder):
+    return form if isinstance(form, Number) else None
+
+
+def chosen_number(recorder: Recorder, items: collections.abc.Sequence[Any], place: Any) -> Any:
+    """Which one of some numbers data choose, `[a, b, c][k]`; None where they are something else, or too many."""
+    form = number_form(recorder, items, exact=False) if len(items) <= MOST_CHOSEN else None
+    if form is None or not any(map(recorder.is_scalar, items)) or not may_be_rows(recorder):
         return None
-    memory = recorder.call(np.array, (list(items),), {})
-    return replace(form, memory=memory) if isinstance(form, Number) and memory.dtype == form.dtype else None
+    if form.types and not recorder.scopes.depth:  # where a trace for each of them does what depends on its type
+        return None
+    *values, chosen = (recorder.value_of(item, form.dtype) for item in items)
+    which = recorder.value_of(plain_or_traced(place), np.dtype(np.int64))
+    for number, value in reversed(list(enumerate(values))):
+        is_it = recorder.apply("equal", which, recorder.constant(number, np.dtype(np.int64)))
+        chosen = recorder.apply("where", is_it, value, chosen)
+    return ScalarTracer(recorder, chosen, form.is_python, form.types)
 
 
 def may_be_rows(recorder: Recorder) -> bool:

@@ -167,11 +167,11 @@ class TracedList(ListInTrace):
     def note(self) -> None:
         """Tell the loops around that the list is about to grow."""
         around = self.recorder.scopes.open[self.depth :]
-        if any(scope.loop is None for scope in around[:-1]):
+        loops = [scope.loop for scope in around if scope.loop is not None]
+        if any(scope.loop is None for scope in around[: len(loops)]):  # a loop on a side
             raise self.uneven()
-        for scope in around:
-            if scope.loop is not None:
-                scope.loop.growth.note(self)
+        for loop in loops:
+            loop.growth.note(self)
 
     def settle(self) -> None:
         """Append what the sides of a branch that is over have appended."""
