@@ -41,6 +41,7 @@ from ..tape.tape import Apply, Load, Operation, Tape, Value, walk
 TILED_PRODUCT = 256**3  # multiplications up to which tiles in registers are as fast as BLAS on one core
 TURNED_ROWS = 8  # uses of each number of an operand that make it worth turning it over first
 SHORTEST_ROW = 4  # numbers of a row of the result: along fewer, no vector runs
+FEW = 4  # rows, columns or summed numbers
 SMALL_PRODUCT = 8**3  # multiplications below which a call of BLAS costs more than it saves
 
 
@@ -225,13 +226,17 @@ def extents_of(op: Apply) -> dict[int, int]:
 
 
 def worth_a_call(op: Apply) -> bool:
-    """Whether rows, columns and summed labels all have some length, and there is enough to do."""
+    """Whether rows, columns and summed labels have some length, two of them more than a few, and there is enough to do.
+
+    A product by a matrix of 2 x 2 uses each number twice: tiles would fetch it more often than a nest does.
+    """
     params, extents = op.params, extents_of(op)
     a, b, out = (set(params[f"{name}_labels"]) for name in ("a", "b", "out"))
     rows = math.prod(extents[label] for label in (a & out) - b)
     columns = math.prod(extents[label] for label in (b & out) - a)
     summed = math.prod(extents[label] for label in (a & b) - out)
-    return min(rows, columns, summed) > 1 and rows * columns * summed > SMALL_PRODUCT
+    least, second, _ = sorted((rows, columns, summed))
+    return least > 1 and second > FEW and rows * columns * summed > SMALL_PRODUCT
 
 
 def lower(builder: TapeBuilder, op: Apply) -> None:

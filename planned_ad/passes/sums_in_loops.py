@@ -78,7 +78,7 @@ def added_terms(store: Store, made: Mapping[int, Operation], uses: Mapping[int, 
         op = made.get(value.id)
         if isinstance(op, Load):
             return (links, terms[::-1]) if op.region == store.region and terms else (set(), [])
-        if not isinstance(op, Apply) or op.primitive != "add" or op.out.dtype.kind != "f":
+        if not isinstance(op, Apply) or op.primitive != "add" or op.out.dtype.kind not in "fi":
             break
         first, second = op.operands
         value, term = (first, second) if begins_there(first, store, made) else (second, first)

@@ -210,7 +210,7 @@ class _Selecting:
         """Ways to write `value` as another value and (sign, term) pairs that are added to it."""
         ways: dict[int, tuple[Value, tuple[tuple[int, Value], ...]]] = {value.id: (value, ())}
         made = self.made.get(value.id)
-        if depth and value.dtype.kind == "f" and isinstance(made, Apply) and made.primitive in ("add", "subtract"):
+        if depth and value.dtype.kind in "fi" and isinstance(made, Apply) and made.primitive in ("add", "subtract"):
             first, second = made.operands
             sign = 1 if made.primitive == "add" else -1
             pairs = [(first, (sign, second))] + ([(second, (1, first))] if sign > 0 else [])

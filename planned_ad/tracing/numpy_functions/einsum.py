@@ -65,7 +65,9 @@ def chain(recorder: Recorder, values: Sequence[Value], inputs: Sequence[Labels],
         for k, (b, b_labels) in enumerate(others):
             later = [labels for _, labels in (*pending, *others[k + 1 :])]
             needed = set(output).union(*later)
-            kept = tuple(label for label in dict.fromkeys((*a_labels, *b_labels)) if label in needed)
+            there = [label for label in dict.fromkeys((*a_labels, *b_labels)) if label in needed]
+            # What is summed later comes last: the next product then finds it side by side.
+            kept = (*(k for k in output if k in there), *(k for k in there if k not in output))
             last = not later
             a, a_labels = pair(recorder, a, a_labels, b, b_labels, output if last else kept), output if last else kept
         pending.append((a, a_labels))
