@@ -136,4 +136,5 @@ def stretched_length(recorder: Recorder, lengths: list[RunTime | int], into: Run
         if number is not count:
             own = apply("where", apply("equal", number, one), count, number)
             count = apply("minimum", count, own)
-    return RunTime(count, most)
+    known = (0 if isinstance(n, RunTime) else n for n in lengths if n != 1 and not (isinstance(n, RunTime) and n.most))
+    return RunTime(count, min((most, *known)))  # those are not repeated

@@ -25,6 +25,10 @@ def has_loop_index(key: Any) -> bool:
     return kind is slice and any(type(bound) is LoopIndex for bound in (key.start, key.stop, key.step))
 
 
+class CutOff(Exception):
+    """A bound of a slice leaves the axis in iterations that cannot be recorded apart from the others."""
+
+
 @dataclass(frozen=True, slots=True)
 class Stretch:
     """Part of an axis: `length` elements (a `Ragged` where the loops around move it) from `start` on, `step` apart."""
@@ -167,7 +171,18 @@ def _bound(recorder: Recorder, bound: Extent, total: Extent, most: Extent) -> Ex
         bound = bound + total
     if limits(bound)[0] >= 0 and limits(most - bound)[0] >= 0:
         return bound
+    if _ends_apart(recorder, bound, most) is None:
+        raise CutOff
     raise _other_ends(recorder, bound, most)
+
+
+def with_run_time_bounds(key: Any) -> Any:
+    """The key with the loop indices that are bounds of slices as integers known at run time."""
+    if type(key) is tuple:
+        return tuple(map(with_run_time_bounds, key))
+    if type(key) is not slice:
+        return key
+    return slice(plain_or_traced(key.start), plain_or_traced(key.stop), key.step)
 
 
 def is_index_array(part: Any) -> bool:

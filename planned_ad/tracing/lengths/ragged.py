@@ -17,12 +17,14 @@ from ...regions.affine import Affine, Extent, Ragged, affine, exact, ragged
 from ...regions.regions import Region, View, contiguous
 from ...tape.tape import Buffer, Value
 from ..numpy_functions.contraction import pair
+from ..record.promotion import INT
 from ..record.recorder import Recorder
 from ..record.recording import Recording
 from ..record.storage import ShiftedStorage, Storage
 from ..record.traced import TRACERS
 from ..values.elementwise import record_ufunc
 from ..values.loop_index import expression_of, index_of, is_loop_index
+from ..values.scalar_tracer import ScalarTracer
 from .varying import MOVED, VaryingArray, refused
 
 
@@ -78,7 +80,7 @@ class RaggedArray(VaryingArray):
 
     @property
     def shape(self) -> tuple[Any, ...]:
-        return tuple(index_of(self.recorder, exact(n)) for n in self.view.shape)
+        return tuple(length_of_axis(self.recorder, exact(n)) for n in self.view.shape)
 
     @property
     def T(self) -> RaggedArray:
@@ -113,6 +115,17 @@ class RaggedArray(VaryingArray):
 
     def __iter__(self) -> Iterator[Any]:
         return self.recorder.flow.iterate(self.view.shape[0], self.__getitem__)
+
+
+def length_of_axis(recorder: Recorder, expression: Extent) -> Any:
+    """How many elements an axis has: 0 in iterations where the expression is less."""
+    length, (low, high) = index_of(recorder, expression), recorder.scopes.bounds(expression)
+    if low >= 0:
+        return length
+    zero = recorder.constant(0, INT)
+    value = recorder.apply("maximum", recorder.value_of(length, INT), zero)
+    recorder.builder.limits.note(value, 0, max(high, 0))
+    return ScalarTracer(recorder, value, is_python=True)
 
 
 def fresh(recorder: Recorder, value: Value) -> RaggedArray:

@@ -22,9 +22,10 @@ from ..values.indexing import Advanced, basic_key
 from ..values.loop_index import index_of
 from ..values.python_errors import is_caught
 from .keys import takes_all
-from .moving_keys import place, puts_in_front, split
+from .moving_keys import CutOff, place, puts_in_front, split, with_run_time_bounds
 from .ragged import RaggedArray, common_shape, seen, where
 from .ragged_padded import filled_up, leading_part
+from .run_time_slices import is_run_time_array
 from .varying import MOVED, VaryingArray, refused
 
 
@@ -38,11 +39,20 @@ def shown(array: Any, key: Any) -> Any:
         if storage.is_concrete and geometry is not None and geometry.dtype.kind in "iu" and geometry.size:
             recorder.builder.limits.note(number, int(geometry.min()), int(geometry.max()))
         return recorder.result(number)
-    view, rest = split(array, key)
+    try:
+        view, rest = split(array, key)
+    except CutOff:
+        return array[of_run_time(recorder, key)]
     found = seen_for(array, view, rest)
     if rest is None:
         return found
     return chosen_of(found, rest) if type(found) is RaggedArray else found[rest]
+
+
+def of_run_time(recorder: Recorder, key: Any) -> Any:
+    """The key of integers known at run time instead of loop indices that leave the axis."""
+    recorder.scopes.decisions.stretched.add(recorder.builder.line)  # it is no window within the axis
+    return with_run_time_bounds(key)
 
 
 def put(array: Any, key: Any, value: Any) -> None:
@@ -53,9 +63,15 @@ def put(array: Any, key: Any, value: Any) -> None:
         storage.check_writeable(array.geometry if recorder.is_array(array) else storage.base, recorder.builder.line)
         storage.write(recorder, offset, fitting(recorder, value, array.dtype, ()))
         return
-    view, rest = split(array, key)
+    try:
+        view, rest = split(array, key)
+    except CutOff:
+        array[of_run_time(recorder, key)] = value
+        return
     target = seen_for(array, view, rest)
-    if rest is None:
+    if type(target) is RaggedArray and is_run_time_array(value):
+        array[of_run_time(recorder, key)] = value
+    elif rest is None:
         put_all(target, value)
     elif type(target) is RaggedArray:
         put_chosen(target, rest, value)

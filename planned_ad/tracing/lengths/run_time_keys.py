@@ -207,9 +207,12 @@ def trimmed(recorder: Recorder, value: Any, ndim: int) -> Any:
 
 
 def put_whole(array: ArrayTracer, key: Any, value: RunTimeArray) -> None:
-    """`array[key] = value` where only the value is of a run-time length."""
+    """`array[key] = value` where the key has nothing of data in it, and the value is of a run-time length."""
     recorder = array.recorder
     view = array[key]
+    if type(view) is RunTimeArray:
+        assign(view, value)
+        return
     if not recorder.is_array(view) or view.ndim < value.ndim:
         raise refused(recorder, "assigns, to another number of axes,")
     axis = view.ndim - (value.ndim - value.axis)

@@ -35,7 +35,7 @@ from .lists_in_turn import take_turns
 from .place_names import place_names
 from .places import Key, Place, is_read_first, may_be_asked_for, place_in, write_state
 from .prefixes import Prefixes
-from .sides import Active, Node, Side
+from .sides import Active, Node, Side, ways_of
 from .state import State, capture
 from .stored_forms import Array
 from .unassigned import begun_without
@@ -109,7 +109,8 @@ class Branches:
         prefix = self.prefix()
         frames = list(self.frames_from(frame))
         calls = tuple(map(splits.test_site, frames))
-        fails = splits.failing_side(recorder, frames, calls, predicate, self.of_one_instruction(frame, calls[0]))
+        before, ways = self.of_one_instruction(frame, calls[0]), ways_of(self.active)
+        fails = splits.failing_side(recorder, frames, calls, predicate, before, ways)
         if fails is not None:
             return not fails
         number, node = self.node()
@@ -241,9 +242,8 @@ class Branches:
         """The innermost side is over; it `ends` the generator that tested."""
         active = self.active.pop()
         frames = [f for f in active.frames if f in running(active.frame)]
-        now = active.names.named(self.captured(frames))
-        while take_turns(self.recorder, active.entry, now):
-            now = active.names.named(self.captured(frames))
+        while take_turns(self.recorder, active.entry, now := active.names.named(self.captured(frames))):
+            pass
         self.refuse_growth(active, now)
         before = active.node.sides.get(active.outcome)
         side = active.node.sides[active.outcome] = Side((), self.changed(active, now, frames), active.prefix)
@@ -463,8 +463,8 @@ class Branches:
                 calls = active.calls[: active.frames.index(frame) + 1]
                 is_met_once = sum(node.calls == active.calls for node in self.nodes.values()) == 1
                 of_none = active.of_none is True and is_met_once
-                before = self.of_one_instruction(frame, active.site) - 1
-                splits.follow_failure(self.recorder, frame, calls, active.outcome, argument, of_none, before)
+                before, ways = self.of_one_instruction(frame, active.site) - 1, ways_of(self.active[:-1])
+                splits.follow_failure(self.recorder, frame, calls, active.outcome, argument, of_none, before, ways)
         elif event == "return" and not frame.f_code.co_flags & GENERATOR:  # (a generator yields, and goes on)
             sides = [active for active in reversed(self.active) if active.frame is frame]
             if frame is not self.loop.frame:

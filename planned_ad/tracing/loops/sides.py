@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +12,7 @@ from ...python.statements import Extent
 from ...tape.tape import Operation, Value
 from ..record.aliases import Names
 from ..record.blocks import Made
-from ..record.decisions import Calls, Site
+from ..record.decisions import Calls, Site, Ways
 from ..record.scopes import Scope
 from .form import HandedOn
 from .place_names import PlaceNames
@@ -92,3 +92,8 @@ class Active:
     ordinal: int = 0  # of the next branch inside
     complete: bool = True
     of_none: bool | None = None  # whether its function has returned None; None before it has returned
+
+
+def ways_of(sides: Iterable[Active]) -> Ways:
+    """The tests on whose sides something is."""
+    return tuple((active.calls, active.outcome) for active in sides)

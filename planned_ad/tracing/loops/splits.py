@@ -34,7 +34,7 @@ from ...python.statements import (
 from ...tape.guards import RAISES
 from ...tape.tape import Value
 from ..record.aliases import Refusal
-from ..record.decisions import Calls, Failure, Site
+from ..record.decisions import Calls, Failure, Site, Ways
 from ..record.recorder import Recorder
 
 if TYPE_CHECKING:
@@ -108,17 +108,20 @@ def follow_failure(
     raised: tuple[type[BaseException], Any, Any],
     of_none: bool,
     before: int,
+    ways: Ways,
 ) -> None:
     """An error is raised on this side of a test: from now on it is not recorded, if nobody handles that error.
 
     `calls`: of the test, as far as this frame. `of_none`: whether its function has returned None on this side, and
     so an error that speaks of it is the program's own. `before`: how many tests that are running the same instruction
-    has made, as `list.remove` makes one for each element. What a first pass meets may be of that pass alone, in which a
-    list that gets longer has but the elements of one iteration: it is looked at once more in the next one.
+    has made, as `list.remove` makes one for each element. `ways`: those on which the test is; elsewhere there may be no
+    error, unless the side has a `raise` statement. What a first pass meets may be of that pass alone, in which a list
+    that gets longer has but the elements of one iteration: it is looked at once more in the next one.
     """
     failing, error = recorder.scopes.decisions.failing, raised[0]
     number = before if calls[0] == test_site(frame) else EACH
-    known = failing.get((calls, number))
+    key = calls, number, None if is_raised_by_user(raised[2]) else ways
+    known = failing.get(key)
     at_first = known is None and in_first_pass(recorder) and not is_raised_by_user(raised[2])
     if known is not None and (not known.at_first or in_first_pass(recorder)):
         return
@@ -129,7 +132,7 @@ def follow_failure(
         return
     if issubclass(error, StopIteration | PlannedADError) or may_be_handled(frame, error):
         return
-    failing[calls, number] = Failure(outcome, error, at_first)
+    failing[key] = Failure(outcome, error, at_first)
     recorder.watch.off()
     raise recorder.scopes.restart()
 
@@ -169,18 +172,19 @@ def is_raised_by_user(traceback: types.TracebackType | None) -> bool:
 
 
 def failing_side(
-    recorder: Recorder, frames: Sequence[types.FrameType], calls: Calls, predicate: Value, before: int
+    recorder: Recorder, frames: Sequence[types.FrameType], calls: Calls, predicate: Value, before: int, ways: Ways
 ) -> bool | None:
     """The side of the test that is running which ends in an error; the plan requires that no call takes it.
 
-    `before`: see `follow_failure`.
+    `before`, `ways`: see `follow_failure`.
 
     None where there is no such side, and where one of the functions around, which may be others than when it was met,
     may handle the error.
     """
     failing = recorder.scopes.decisions.failing
-    keys = [(calls[:k], EACH) for k in range(1, len(calls) + 1)]
-    key = next((key for key in [(calls[:1], before), *keys] if key in failing), None)
+    tests = [(calls[:1], before), *((calls[:k], EACH) for k in range(1, len(calls) + 1))]
+    keys = ((*test, where) for test in tests for where in (None, ways))
+    key = next((key for key in keys if key in failing), None)
     if key is None:
         return None
     failure, length = failing[key], len(key[0])

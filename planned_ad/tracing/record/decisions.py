@@ -20,6 +20,7 @@ from ...tape.verify import outside_of_memory
 
 Site = tuple[types.CodeType, int]  # a loop: its code and the instruction that fetches the next item
 Calls = tuple[Site, ...]  # calls that are running, the innermost first: each at an instruction of its code
+Ways = tuple[tuple[Calls, bool], ...]  # the tests on whose sides something is, and on which sides
 MOST_ATTEMPTS = 3
 
 
@@ -94,7 +95,7 @@ class Decisions:
     items: bool = False  # what is read by an index is seen, since one was asked for its number by what it is read from
     # Which sides of tests end in an error that nobody handles, in their function or what has called it. Of tests that
     # one instruction makes, each has its number: see `splits.follow_failure`.
-    failing: dict[tuple[Calls, int], Failure] = field(default_factory=dict)
+    failing: dict[tuple[Calls, int, Ways | None], Failure] = field(default_factory=dict)
     truths: bool = False  # Python's truths are known at once, since a function asks whether one `is True`
     chosen: bool = False  # which of its numbers `max` or `min` gives is seen: by `is`, or by the type that it has
     # Variables that have no value before a loop, and None for the trace; None where that has not helped.

@@ -1,0 +1,90 @@
+"""Slices whose bounds move with a loop, where they are empty in some iterations, or leave the array at both ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from planned_ad.trace import trace
+
+from .interpreted_plans import assert_right
+from .program_lists import function_of
+from .random_slices_in_loops import SIZE, function
+from .sweeps import name_of, rotated
+
+LONG = [pytest.param(seed, marks=pytest.mark.long) for seed in range(12, 400)]
+
+EMPTY_AT_TIMES = [
+    "len(x[5:i])",
+    "len(x[i:5]) + x[i:5].size",
+    "x[5:i].shape[0] ** 2",
+    "len(x[2:max(0, i - 1)])",
+    "len(x[min(24, i + 2):-12])",
+    "len(x[i:5:-1])",
+    "np.size(x[5:i]) + np.shape(x[5:i])[0]",
+    "x[5:i].sum() / max(1, len(x[5:i]))",
+    "sum(k * x[3] for k in range(len(x[5:i])))",
+]
+"""What a loop adds up."""
+
+
+@pytest.mark.parametrize("expression", EMPTY_AT_TIMES)
+def test_what_is_empty_has_no_elements(expression: str) -> None:
+    source = f"def f(x):\n    s = 0.0\n    for i in range(24):\n        s += ({expression}) * x[0]\n    return s\n"
+    f = function_of(source, f"<{expression}>", np=np)
+    found = trace(f, (np.linspace(0.1, 0.9, SIZE),), unroll=0)
+    assert found.rolled and not found.unrolled
+    assert_right(f, SIZE, 1, 0)
+
+
+def anti_diagonals(x):
+    d = x[:16].reshape(4, 4) ** 2
+    n = 4
+    a, b = np.full(n + 1, 9.0), np.full(n + 1, 9.0)
+    a[0] = 0.0
+    for s in range(2, 2 * n + 1):
+        lo, hi = max(1, s - n), min(n, s - 1)
+        c = np.full(n + 1, 9.0)
+        c[lo : hi + 1] = d[0, lo - 1 : hi] + np.minimum(a[lo - 1 : hi], b[lo : hi + 1])
+        a, b = b, c
+    return b[n] + np.sum(b)
+
+
+def windows_at_both_ends(x):
+    s = 0.0
+    for i in range(24):
+        s += np.sum(x[max(0, i - 9) : min(24, i + 10)] ** 2) * x[i] / len(x[max(0, i - 9) : i + 10])
+    return s
+
+
+def windows_that_wrap(x):
+    y = x * 0.5
+    for i in range(24):
+        y[i - 12 : i - 7] += x[i]
+    return np.sum(y * x)
+
+
+def windows_that_are_written(x):
+    """Where the tests of two bounds differ, which they never do, the lengths do not fit: an error on that way alone."""
+    y = x * 0.5
+    for i in range(20):
+        y[max(0, i - 12) : i] += x[max(0, i - 12) : i] * 0.1
+        y[min(24, i + 9) : max(0, i - 12)] = x[min(24, i + 9) : max(0, i - 12)] * 0.1
+    return np.sum(y * x)
+
+
+WINDOWS = [anti_diagonals, windows_at_both_ends, windows_that_wrap, windows_that_are_written]
+
+
+@pytest.mark.parametrize(("f", "unroll"), rotated(WINDOWS, [0, 4]), ids=name_of)
+def test_past_both_ends_they_are_loops(f: Callable, unroll: int) -> None:
+    found = trace(f, (np.linspace(0.1, 0.9, SIZE),), unroll=unroll)
+    assert found.rolled and not found.unrolled
+    assert_right(f, SIZE, 1, unroll)
+
+
+@pytest.mark.parametrize("seed", [*range(12), *LONG])
+def test_random_programs(seed: int) -> None:
+    assert_right(function(seed), SIZE, seed, 16 * (seed % 2))
