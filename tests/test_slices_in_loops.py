@@ -29,9 +29,19 @@ EMPTY_AT_TIMES = [
 ]
 """What a loop adds up."""
 
+STACKED = [
+    "np.sum(np.log(np.exp(-np.stack([x[:i], x[24 - i :], x[:i]])).sum(axis=0)))",
+    "np.sum(np.vstack([x[5:i], x[5:i] ** 2])[1])",
+    "np.sum(np.column_stack([x[:i], x[24 - i :]]) @ x[:2])",
+    "np.sum(np.array([x[:i], x[24 - i :]]))",
+    "np.sum(np.min([x[: i + 1], x[23 - i :]], axis=0))",
+    "np.sum(np.stack([x[:i], x[24 - i :]], axis=1)[:, 1])",
+    "np.sum(np.array([x[: int(9 * x[i])], x[: int(9 * x[i])] ** 2]).max(axis=0))",
+]
 
-@pytest.mark.parametrize("expression", EMPTY_AT_TIMES)
-def test_what_is_empty_has_no_elements(expression: str) -> None:
+
+@pytest.mark.parametrize("expression", [*EMPTY_AT_TIMES, *STACKED])
+def test_what_a_loop_adds_up(expression: str) -> None:
     source = f"def f(x):\n    s = 0.0\n    for i in range(24):\n        s += ({expression}) * x[0]\n    return s\n"
     f = function_of(source, f"<{expression}>", np=np)
     found = trace(f, (np.linspace(0.1, 0.9, SIZE),), unroll=0)

@@ -53,9 +53,10 @@ class VaryingCalls:
             if of is DATA or function is not np.where:
                 return mapped(recorder, function, args, kwargs)
         implementation = (OF_DATA_ONLY.get(function) if of is DATA else None) or FUNCTIONS.get(function)
-        in_lists = any(type(item) in (list, tuple) and has_varying(item) for item in args)
-        if implementation is None or (in_lists and function not in (JOINING_DATA if of is DATA else JOINING)):
+        if implementation is None:
             raise refused(recorder, f"calls numpy.{name} with", of)
+        if function not in JOINING:  # to NumPy lists of arrays are arrays
+            args = tuple(_stacked(recorder, item) for item in args)
         try:
             return implementation(recorder, *args, **kwargs)
         except TypeError as error:
@@ -71,6 +72,11 @@ class VaryingCalls:
         if any(map(is_run_time_array, operands)):
             return run_time_keys.elementwise(recorder, ufunc, ragged_padded.as_data(recorder, operands), options)
         return ragged.elementwise(recorder, ufunc, operands, options)
+
+
+def _stacked(recorder: Recorder, item: Any) -> Any:
+    is_list = type(item) in (list, tuple) and has_varying(item)
+    return recorder.call(np.stack, (list(item),), {}) if is_list else item
 
 
 def varying_in(items: Any) -> Iterator[Any]:
@@ -236,6 +242,9 @@ JOINING: dict[Any, Callable[..., Any]] = {
     np.concatenate: ragged_joined.ragged_concatenate,
     np.hstack: ragged_joined.ragged_hstack,
     np.append: ragged_joined.ragged_append,
+    np.stack: ragged_joined.ragged_stack,
+    np.vstack: ragged_joined.ragged_rows,
+    np.column_stack: ragged_joined.ragged_columns,
 }
 JOINING_DATA: dict[Any, Callable[..., Any]] = {
     np.vstack: run_time_choices.run_time_rows, np.column_stack: run_time_choices.run_time_columns,

@@ -55,3 +55,28 @@ def ragged_append(recorder: Recorder, array: Any, values: Any, axis: Any = None)
         if axis is None
         else ragged_concatenate(recorder, (array, values), axis)
     )
+
+
+def ragged_stack(recorder: Recorder, arrays: Any, axis: Any = 0) -> Any:
+    """`numpy.stack` of arrays of one axis and one length."""
+    parts = [a if type(a) is RaggedArray else recorder.array(recorder.value_of(a)) for a in arrays]
+    lengths = {a.layout.shape for a in parts}
+    if len(lengths) > 1 or parts[0].ndim != 1 or not -2 <= axis < 2:
+        raise refused(recorder, "stacks, in this way,", MOVED)
+    dtype = recorder.result_type(*(np.empty((), a.dtype) for a in parts))
+    ((length,),), count = lengths, len(parts)
+    found = recorder.concrete(np.zeros((count, int(length)), dtype))
+    for k, part in enumerate(parts):
+        seen(found, View(k * int(length), (length,), (1,))).write(recorder.value_of(part, dtype))
+    rows = View(0, (count, length), (int(length), 1))
+    return seen(found, rows if int(axis) % 2 == 0 else View(0, rows.shape[::-1], rows.strides[::-1]))
+
+
+def ragged_rows(recorder: Recorder, arrays: Any) -> Any:
+    """`numpy.vstack`."""
+    return ragged_stack(recorder, arrays)
+
+
+def ragged_columns(recorder: Recorder, arrays: Any) -> Any:
+    """`numpy.column_stack`."""
+    return ragged_stack(recorder, arrays, 1)
