@@ -50,8 +50,9 @@ def _last_with(recorder: Recorder, name: str, a: Value, b: Value, axis: int) -> 
 
 @implements(np.dot)
 def dot(recorder, a, b, out=None):
-    a, b = promoted(recorder, a, b)
-    value = _last_with(recorder, "dot", a, b, -2)
+    x, y = promoted(recorder, a, b)
+    value = _by_diagonal(recorder, a, x, b, y)
+    value = _last_with(recorder, "dot", x, y, -2) if value is None else value
     if out is not None and (out.dtype != value.dtype or out.shape != value.shape or not out.flags.c_contiguous):
         raise ValueError(f"dot: out must be a C-ordered array of shape {value.shape} and dtype {value.dtype}")
     return deliver(recorder, value, out)
@@ -128,8 +129,32 @@ def matmul(recorder, x1, x2, /, out=None, **options):
     a, b = promoted(recorder, x1, x2)
     if a.shape == () or b.shape == ():
         raise ValueError("matmul: an operand is a scalar; use * instead")
-    row, column = "i" * (len(a.shape) > 1), "j" * (len(b.shape) > 1)
-    return deliver(recorder, _batched(recorder, "matmul", a, row + "k", b, "k" + column, row + column), out)
+    value = _by_diagonal(recorder, x1, a, x2, b)
+    if value is None:
+        row, column = "i" * (len(a.shape) > 1), "j" * (len(b.shape) > 1)
+        value = _batched(recorder, "matmul", a, row + "k", b, "k" + column, row + column)
+    return deliver(recorder, value, out)
+
+
+def _by_diagonal(recorder: Recorder, x1: Any, a: Value, x2: Any, b: Value) -> Value | None:
+    """The product where one operand is `numpy.diag(d)`: rows or columns times numbers; None where neither is."""
+    if not 1 <= len(a.shape) <= 2 or not 1 <= len(b.shape) <= 2 or a.shape[-1] != b.shape[0]:
+        return None
+    rows, columns = _diagonal_of(recorder, x1, a), _diagonal_of(recorder, x2, b)
+    if rows is not None:
+        return pair(recorder, rows, ("i",), b, tuple("ij"[: len(b.shape)]), tuple("ij"[: len(b.shape)]))
+    if columns is not None:
+        return pair(recorder, a, tuple("ij"[-len(a.shape) :]), columns, ("j",), tuple("ij"[-len(a.shape) :]))
+    return None
+
+
+def _diagonal_of(recorder: Recorder, array: Any, value: Value) -> Value | None:
+    """What is on the diagonal of a matrix that has zeros elsewhere, in the dtype of `value`."""
+    if not recorder.is_array(array) or len(value.shape) != 2 or array.storage.diagonal is None:
+        return None
+    storage, (diagonal, version) = array.storage, array.storage.diagonal
+    is_as_made = version == storage.version and array.layout == storage.view_of(storage.base)
+    return recorder.builder.cast(diagonal, value.dtype) if is_as_made and recorder.scopes.sees(diagonal) else None
 
 
 def _last_axis_product(function: Any, a_core: str, b_core: str, core: str) -> None:

@@ -33,6 +33,8 @@ def diag(recorder, v, k=0):
     start = k if k >= 0 else -k * n
     if v.shape[0]:
         out.reshape(-1)[start : start + (v.shape[0] - 1) * (n + 1) + 1 : n + 1] = v
+    if not k:
+        out.storage.diagonal = recorder.value_of(v), out.storage.version
     return out
 
 

@@ -81,6 +81,8 @@ class Storage:
         The traced array that owns it, as NumPy's `base` tells; None where that is not known.
     version : int
         How often it has been written to.
+    diagonal : tuple of Value and int, or None
+        What is on the diagonal of a matrix that `numpy.diag` has made, and the version that has zeros elsewhere.
     reads : dict of View to Value
         What has been read since the last write, in one epoch of the trace.
     """
@@ -95,6 +97,7 @@ class Storage:
         "carried",
         "chosen",
         "depth",
+        "diagonal",
         "epoch",
         "is_concrete",
         "lent",
@@ -139,6 +142,7 @@ class Storage:
         self.name: Name = ((), object()) if not depth else ((), line, base.shape)
         self.epoch = -1
         self.version = 0
+        self.diagonal: tuple[Value, int] | None = None
         self.reads: dict[View, Value] = {}
         LIVE.add(self)
 
