@@ -40,11 +40,20 @@ def infer_band_lu(operands: Sequence, parameters: Mapping[str, Any]) -> Type:
     return (*batch, band_width(lower, upper, n)), operands[0].dtype
 
 
+def is_tridiagonal(lower: int, upper: int, n: int) -> bool:
+    """Whether LAPACK has routines of its own: the factors are then its four vectors, each of which has `n` places."""
+    return lower == upper == 1 and n > 2
+
+
 def band_lu(a: np.ndarray, *, lower: int, upper: int) -> np.ndarray:
-    gbtrf = routine("gbtrf", a.dtype)
+    gbtrf, gttrf = routine("gbtrf", a.dtype), routine("gttrf", a.dtype)
     n = a.shape[-1]
 
     def one(a: np.ndarray) -> np.ndarray:
+        if is_tridiagonal(lower, upper, n):
+            *vectors, interchanges, info = gttrf(a[2, :-1], a[1], a[0, 1:])
+            factors = [np.append(vector, np.zeros(n - len(vector), a.dtype)) for vector in vectors]
+            return np.concatenate([*factors, interchanges, [info]])
         factors, interchanges, info = gbtrf(np.concatenate([np.zeros((lower, n), a.dtype), a]), lower, upper)
         return np.concatenate([factors.T.reshape(-1), interchanges + 1.0, [info]])
 
@@ -87,10 +96,14 @@ def infer_band_solve(operands: Sequence, parameters: Mapping[str, Any]) -> Type:
 
 
 def band_solve(f: np.ndarray, b: np.ndarray, *, lower: int, upper: int, transposed: bool) -> np.ndarray:
-    gbtrs = routine("gbtrs", f.dtype)
+    gbtrs, gttrs = routine("gbtrs", f.dtype), routine("gttrs", f.dtype)
     n, rows = b.shape[-2], 2 * lower + upper + 1
 
     def one(f: np.ndarray, b: np.ndarray) -> np.ndarray:
+        if is_tridiagonal(lower, upper, n):
+            dl, d, du, du2 = f[: 4 * n].reshape(4, n)
+            interchanges = f[4 * n : 5 * n].astype(np.int32)
+            return gttrs(dl[:-1], d, du[:-1], du2[:-2], interchanges, b, trans="T" if transposed else "N")[0]
         factors, interchanges = f[: rows * n].reshape(n, rows).T, f[rows * n : rows * n + n].astype(np.int32) - 1
         return gbtrs(factors, lower, upper, b, interchanges, trans=int(transposed))[0]
 

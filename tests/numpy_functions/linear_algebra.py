@@ -198,6 +198,9 @@ group(
     "bands",
     (lambda ab, b: sl.solve_banded((1, 2), ab, b), BAND, vector(6)),
     (lambda ab, b: sl.solve_banded((1, 2), ab, b), BAND, vector(6, 2)),
+    (lambda ab, b: sl.solve_banded((1, 1), ab, b), BAND[1:], vector(6)),
+    (lambda ab, b: sl.solve_banded((1, 1), ab[:, :2], b), BAND[1:], vector(2)),
+    (lambda ab, b: sl.solve_banded((1, 1), ab, b), BAND[1:] - [[0], [9], [0]], vector(6, 2)),
     (lambda ab, b: sl.solveh_banded(ab, b), HALF, vector(6)),
     (lambda ab, b: sl.solveh_banded(ab, b, lower=True), HALF[::-1].copy(), vector(6)),
 )

@@ -58,6 +58,7 @@ def hermitian(*shape: int) -> np.ndarray:
 SQUARE = [matrix(3, 3), matrix(2, 3, 3), matrix(10, 10)]
 BAND = right(4, 5) + np.array([0.0, 0, 4, 0])[:, None]
 BAND_FORM = {"lower": 1, "upper": 2}
+BANDS = [(BAND, BAND_FORM), (BAND[1:] + 1.0, {"lower": 1, "upper": 1})]
 
 
 def factored(a: np.ndarray) -> np.ndarray:
@@ -80,9 +81,10 @@ MATRIX_CASES: dict[str, list[Operands]] = {
     ],
     "cholesky": each([(symmetric(3, 3),), (symmetric(2, 3, 3),)], "cholesky"),
     "triangular_solve": each([(a + 3 * np.eye(3), right(*a.shape[:-1], 2)) for a in SQUARE[:2]], "triangular_solve"),
-    "band_lu": [((BAND,), BAND_FORM)],
+    "band_lu": [((band,), form) for band, form in BANDS],
     "band_solve": [
-        ((RULES["band_lu"].evaluate(BAND, **BAND_FORM), right(5, 2)), {**BAND_FORM, "transposed": transposed})
+        ((RULES["band_lu"].evaluate(band, **form), right(5, 2)), {**form, "transposed": transposed})
+        for band, form in BANDS
         for transposed in (False, True)
     ],
     "sylvester": [((matrix(3, 3), symmetric(2, 2), right(3, 2)), {})],

@@ -7,7 +7,7 @@ import functools
 import numpy as np
 from llvmlite import ir
 
-from ...rules.equations import routine
+from ...rules.equations import is_tridiagonal, routine
 from ..llvm.types import I32, I64
 from .decompositions import INTEGERS
 from .routines import Item, descending, rounded
@@ -18,14 +18,25 @@ def emit_band_lu(item: Item) -> None:
     lower, upper = item.params["lower"], item.params["upper"]
     rows, n = item.shapes[0]
     tall = rows + lower
-    with item.loops(n, tall) as (j, i):
-        builder.store(item.number(0), item.at(item.result, (i, 1), (j, tall)))
-    with item.loops(rows, n) as (i, j):
-        builder.store(item.element(0, i, j), item.at(item.result, (lower, 1), (i, 1), (j, tall)))
     behind = item.at(item.result, (tall * n, 1))
     info = item.info()
     integers = builder.bitcast(behind, I32.as_pointer())
-    item.call("gbtrf", n, n, lower, upper, item.result, tall, integers, info)
+    if is_tridiagonal(lower, upper, n):
+        for k, (row, first, count) in enumerate(((2, 0, n - 1), (1, 0, n), (0, 1, n - 1))):
+            with item.loops(count) as (i,):
+                place = item.at(item.result, (k * n, 1), (i, 1))
+                builder.store(item.element(0, I64(row), builder.add(i, I64(first))), place)
+        vectors = [item.at(item.result, (k * n, 1)) for k in range(4)]
+        for vector, count in zip(vectors, (n - 1, n, n - 1, n - 2)):
+            for k in range(count, n):  # behind it
+                builder.store(item.number(0), item.at(vector, (k, 1)))
+        item.call("gttrf", n, *vectors, integers, info)
+    else:
+        with item.loops(n, tall) as (j, i):
+            builder.store(item.number(0), item.at(item.result, (i, 1), (j, tall)))
+        with item.loops(rows, n) as (i, j):
+            builder.store(item.element(0, i, j), item.at(item.result, (lower, 1), (i, 1), (j, tall)))
+        item.call("gbtrf", n, n, lower, upper, item.result, tall, integers, info)
     integers_to_numbers(item, integers, behind, n)
     builder.store(builder.sitofp(builder.load(info), item.result.type.pointee), item.at(behind, (n, 1)))
 
@@ -51,7 +62,11 @@ def emit_band_solve(item: Item) -> None:
     x = item.result if width == 1 else item.temporary(n * width)
     item.copy_in(1, x, 1, n)
     turned = "T" if item.params["transposed"] else "N"
-    item.call("gbtrs", turned, n, lower, upper, width, factors, tall, integers, x, n, info)
+    if is_tridiagonal(lower, upper, n):
+        vectors = [item.at(factors, (k * n, 1)) for k in range(4)]
+        item.call("gttrs", turned, n, width, *vectors, integers, x, n, info)
+    else:
+        item.call("gbtrs", turned, n, lower, upper, width, factors, tall, integers, x, n, info)
     if width > 1:
         item.move(x, (1, n), item.result, (width, 1), (n, width))
 
