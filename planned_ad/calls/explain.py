@@ -217,7 +217,7 @@ def explain(trace: Trace, entry: Entry, variants: int, checked: Checked, watch: 
         guards=tuple(guards),
         assumptions=assumptions(trace, entry, watch),
         frozen=watch.notes,
-        fallbacks=(*fallbacks(entry), *unrolled(trace)),
+        fallbacks=(*fallbacks(entry), *unrolled(trace), *watch.compared_in_python),
         steps=len(memory.steps),
         variants=variants,
         checked=checked,

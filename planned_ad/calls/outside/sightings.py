@@ -39,7 +39,7 @@ from .libraries import (
     library_keeps_parts,
     may_be_hidden,
 )
-from .told import PLAIN, Same, Sighting, is_plain, last_name, number_key, shown, shown_object, where
+from .told import IN_PYTHON, PLAIN, Same, Sighting, is_plain, last_name, number_key, shown, shown_object, where
 
 MOST_ITEMS = 512  # of a container: of one with more, the items are not looked at
 MOST_ROWS = 4096
@@ -152,7 +152,7 @@ class Walk:
             self.looks.append((self.is_raw, look))
         self.row(watchtable.NEVER)
         if what:
-            self.note(f"{what}, is compared in Python at each call")
+            self.note(f"{what}, {IN_PYTHON}")
 
     # Objects.
 

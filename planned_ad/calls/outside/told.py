@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+IN_PYTHON = "is compared in Python at each call"
 PLAIN = (int, bool, str, bytes, type(None), type(...), slice, range, fractions.Fraction)
 
 

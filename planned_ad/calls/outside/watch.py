@@ -24,7 +24,7 @@ from ...python.used_names import UsedNames, lines_of
 from ...tape.found_outside import Outside
 from .portraits import NotPortable, Portrait, portrait_of, require_complete
 from .sightings import Look, Walk
-from .told import Sighting
+from .told import IN_PYTHON, Sighting
 from .visitors import found_in_cache
 
 ASK_FOR_ERRORS = frozenset({"FloatingPointError", "geterr", "geterrcall"})
@@ -221,3 +221,9 @@ class Watch:
             f"`{path}` has changed, and that made no difference: it is not compared" for path in self._passed.values()
         ]
         return (*frozen, *passed, *self._notes)
+
+    @property
+    def compared_in_python(self) -> tuple[str, ...]:
+        """Of the notes, those on what sends each call through Python."""
+        self._look()
+        return tuple(note for note in self._notes if note.endswith(IN_PYTHON))
