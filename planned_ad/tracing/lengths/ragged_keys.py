@@ -69,7 +69,7 @@ def put(array: Any, key: Any, value: Any) -> None:
         array[of_run_time(recorder, key)] = value
         return
     target = seen_for(array, view, rest)
-    if type(target) is RaggedArray and is_run_time_array(value):
+    if rest is None and type(target) is RaggedArray and is_run_time_array(value):
         array[of_run_time(recorder, key)] = value
     elif rest is None:
         put_all(target, value)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
 
+from ...python.shadows import is_user_frame
 from .aliases import Refusal
 from .recording import Recording
 
@@ -25,7 +27,8 @@ class Lost:
         object.__setattr__(self, "_reason", reason)
 
     def __getattribute__(self, attribute: str) -> Any:
-        if attribute in ("_recorder", "_name", "_reason", "_refuse", "__class__"):
+        is_ours = attribute == "__class__" and not is_user_frame(sys._getframe(1))
+        if is_ours or attribute in ("_recorder", "_name", "_reason", "_refuse"):
             return object.__getattribute__(self, attribute)
         read_lost(self)
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import abc
 import builtins
 import cmath
+import collections
 import functools
 import math
 import operator
 import sys
 from collections.abc import Callable, Sequence
-from types import UnionType
+from types import NoneType, UnionType
 from typing import Any, get_args
 
 import numpy as np
@@ -23,6 +24,7 @@ from ..loops.consumers import assigns, is_generator_expression, joined
 from ..loops.expressions import as_expression
 from ..loops.list_in_trace import is_traced_list
 from ..loops.none_or_value import decided
+from ..loops.seen_classes import class_seen
 from ..loops.sequences import Range
 from ..loops.side_effects import SideEffects
 from ..record.recorder import Recorder
@@ -49,6 +51,8 @@ UNARY = {
 BINARY = {
     math.atan2: np.arctan2, math.copysign: np.copysign, math.fmod: np.fmod, math.nextafter: np.nextafter,
 }  # fmt: skip
+
+PLAIN_KINDS = (list, tuple, dict, str, NoneType, collections.deque)
 
 
 COMPLEX_UNARY = {
@@ -350,8 +354,9 @@ def builtin_replacements(recorder: Recorder) -> dict[int, object]:
     @functools.wraps(isinstance, ("__name__", "__doc__"), ())
     def is_instance(obj: Any, kinds: Any, /) -> bool:
         obj = decided(obj)
-        if is_traced_list(obj):
-            return issubclass(obj.kind, kinds)
+        seen = obj.kind if is_traced_list(obj) else class_seen(obj)
+        if seen in PLAIN_KINDS:
+            return issubclass(seen, kinds)
         if not issubclass(type(obj), Traced):
             return isinstance(obj, kinds)
         if type(obj) is ScalarTracer and obj.types:
@@ -377,6 +382,10 @@ def builtin_replacements(recorder: Recorder) -> dict[int, object]:
         if issubclass(type(obj), TracedArray) and has_attribute(obj, name) and not hasattr(obj, name):
             raise lacks(obj, name)
         return getattr(obj, name, *default)
+
+    @functools.wraps(callable, ("__name__", "__doc__"), ())
+    def is_callable(obj: Any, /) -> bool:
+        return class_seen(obj) not in PLAIN_KINDS and callable(decided(obj))
 
     def of_class(obj: Any, kind: Any) -> bool:
         """By the class that a traced thing stands for alone: not by the methods of what stands for it."""
@@ -425,6 +434,7 @@ def builtin_replacements(recorder: Recorder) -> dict[int, object]:
         id(max): choosing(recorder, max, np.greater), id(min): choosing(recorder, min, np.less),
         id(sum): total, id(len): length,
         id(isinstance): is_instance, id(hasattr): has_attribute, id(getattr): attribute, id(functools.reduce): reduce,
+        id(callable): is_callable,
         id(any): deciding(any, np.logical_or, True), id(all): deciding(all, np.logical_and, False),
     }  # fmt: skip
 

@@ -21,6 +21,7 @@ from ...python.written_calls import is_none, itself
 from ..loops.letters import Letter
 from ..loops.none_or_value import NoneOrValue, decided
 from ..loops.references import RecordInRow
+from ..loops.seen_classes import class_seen
 from ..record.recorder import Recorder
 from ..values.array_classes import ClassArray
 from ..values.number_types import is_of, told_apart
@@ -176,8 +177,9 @@ def kind_of(found: MadeLater) -> type:
             return type(obj, *definition)
         obj = decided(obj)
         kind = type(real_behind(obj))
-        if issubclass(kind, RecordInRow):
-            return found.get(id(obj.record_memory.record_kind), obj.record_memory.record_kind)
+        seen = class_seen(obj)
+        if seen is not None:
+            return found.get(id(seen), seen)
         if kind.__module__.startswith(TRACERS):
             if kind is ScalarTracer and obj.types:
                 raise told_apart(obj.recorder, obj.types)

@@ -1,0 +1,19 @@
+"""The class that the program sees of what stands for one of several texts, lists, dicts or objects, or None."""
+
+from __future__ import annotations
+
+from types import NoneType
+from typing import Any
+
+from .letters import Letter
+from .references import RecordInRow
+
+
+def class_seen(obj: Any) -> type | None:
+    """That of a text that data choose, or of a record; None of other things. Whether it is None is a test of data."""
+    if type(obj) is Letter:
+        return NoneType if None in obj.letters.texts and obj.is_none() else str
+    if not issubclass(type(obj), RecordInRow):
+        return None
+    kind: type = NoneType if RecordInRow.is_none(obj) else obj.record_memory.record_kind
+    return kind
