@@ -1,4 +1,4 @@
-"""What `isinstance`, `type` and `callable` say of a variable that is None, a text, a number or a list, as data decide."""
+"""What `isinstance`, `type` and `callable` say of what is None, a text, a number or a list, as data decide."""
 
 from __future__ import annotations
 
