@@ -63,10 +63,9 @@ class Walk:
         self.is_frozen, self.set_first = outside.is_frozen, outside.set_first
         self.rows, self.lasting = list[Row](), list[Row]()
         self.looks: list[Look] = []
-        self.seen: list[Sighting] = []
-        self.notes: list[str] = []
-        self.codes: set[types.CodeType] = set()
-        self.texts: set[str] = set()
+        self.seen, self.notes = list[Sighting](), list[str]()
+        self.in_python: list[str] = []  # what each call compares there
+        self.codes, self.texts = set[types.CodeType](), set[str]()
         self.asked: set[str] = set()  # attributes that `isinstance` asks for
         self.is_full = False
         self.is_raw = False  # whether traced code sees the objects themselves, instead of copies
@@ -146,13 +145,13 @@ class Walk:
         if id(function) in of_the_world():
             self.note(f"what `{of_the_world()[id(function)]}` gives is in the plan, and not compared")
 
-    def compare_in_python(self, look: Callable[[Walk], None], what: str = "") -> None:
-        """There are no pointers to compare: each call lets another walk `look` at it."""
+    def compare_in_python(self, look: Callable[[Walk], None], what: str = "", path: str = "") -> None:
+        """There are no pointers to compare: each call lets another walk `look` at it. Noted is `what` that is."""
         if len(self.rows) < MOST_ROWS:
             self.looks.append((self.is_raw, look))
         self.row(watchtable.NEVER)
-        if what:
-            self.note(f"{what}, {IN_PYTHON}")
+        self.in_python.append(f"{what or path}, {IN_PYTHON}")
+        self.notes += self.in_python[-1:] if what else []
 
     # Objects.
 

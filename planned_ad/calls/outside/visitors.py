@@ -83,18 +83,18 @@ def visit_cached(walk: Walk, f: Any, path: str) -> None:
 
 def visit_bytes(walk: Walk, held: Any, path: str) -> None:
     """Numbers in memory of Python's own."""
-    walk.compare_in_python(lambda walk: walk.visit(held, path), f"`{path}`")
+    walk.compare_in_python(lambda walk: walk.visit(held, path), path=f"`{path}`")
     found = bytes(held)
     walk.see(path, ("bytes", len(found), found), f"{len(found)} bytes")
 
 
 def visit_environment(walk: Walk, environment: Any, path: str) -> None:
-    walk.compare_in_python(lambda walk: walk.visit(environment, path), f"`{path}`")
+    walk.compare_in_python(lambda walk: walk.visit(environment, path), path=f"`{path}`")
     walk.see(path, ("environment", tuple(sorted(environment.items()))), "other variables")
 
 
 def visit_variable(walk: Walk, variable: contextvars.ContextVar, path: str) -> None:
-    walk.compare_in_python(lambda walk: walk.visit(variable, path), f"`{path}`")
+    walk.compare_in_python(lambda walk: walk.visit(variable, path), path=f"`{path}`")
     values = []
     with contextlib.suppress(LookupError):
         values.append(variable.get())

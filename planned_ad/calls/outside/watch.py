@@ -24,7 +24,7 @@ from ...python.used_names import UsedNames, lines_of
 from ...tape.found_outside import Outside
 from .portraits import NotPortable, Portrait, portrait_of, require_complete
 from .sightings import Look, Walk
-from .told import IN_PYTHON, Sighting
+from .told import Sighting
 from .visitors import found_in_cache
 
 ASK_FOR_ERRORS = frozenset({"FloatingPointError", "geterr", "geterrcall"})
@@ -46,6 +46,7 @@ class Watch:
     _names: UsedNames = field(default_factory=UsedNames)
     _seen: list[Sighting] = field(default_factory=list)
     _notes: tuple[str, ...] = ()
+    _in_python: tuple[str, ...] = ()
     _passed: dict[tuple[int, str], str] = field(default_factory=dict)  # items that have changed without a difference
     _complete: tuple[int, bool] | None = None  # of that version
     _walked: int = 0  # the version that was walked
@@ -89,6 +90,7 @@ class Watch:
             walk = self._first_walk()
             self._fill(walk)
             self._seen, self._walked, self._notes = walk.seen, self.outside.version, tuple(dict.fromkeys(walk.notes))
+            self._in_python = tuple(dict.fromkeys(walk.in_python))
 
     def _fill(self, walk: Walk) -> None:
         self._table.fill(walk.rows)
@@ -159,7 +161,7 @@ class Watch:
         self.outside, self._names, self._passed = other.outside, other._names, other._passed
         self._fill(walk)
         self._seen, self._walked, self._complete = walk.seen, other._walked, None
-        self._notes = tuple(dict.fromkeys(walk.notes))
+        self._notes, self._in_python = tuple(dict.fromkeys(walk.notes)), tuple(dict.fromkeys(walk.in_python))
         return True
 
     def changes(self) -> Iterator[str]:
@@ -224,6 +226,6 @@ class Watch:
 
     @property
     def compared_in_python(self) -> tuple[str, ...]:
-        """Of the notes, those on what sends each call through Python."""
+        """What sends each call through Python."""
         self._look()
-        return tuple(note for note in self._notes if note.endswith(IN_PYTHON))
+        return self._in_python
