@@ -42,7 +42,7 @@ class Program:
             found.append(f"s += 0.1 * {self.number('out[-1]')}" if grows else "s += 0.01 * len(out)")
         if r.random() < 0.08:
             found.append(
-                r.choice([f"out.append({self.item()})", "continue", f"more.append({self.item()})", "out.pop()"])
+                r.choice([f"out.append({self.item()})", "continue", f"more.append({self.item()})", "if out: out.pop()"])
             )
         r.shuffle(found[1:])
         self.lines += [depth + line for line in found or ["pass"]]

@@ -57,7 +57,8 @@ class Lists(HandedOn):
 
     def in_rows(self, rows: int, owner: TracedList, index: int, depth: int) -> HandedOn:
         recorder = owner.recorder
-        room: ListRoom = recorder.scopes.decisions.lengths[self.site]
+        # An attempt that was given up may have left the lists around with this form, and nothing of these.
+        room: ListRoom = recorder.scopes.decisions.lengths.setdefault(self.site, ListRoom())
         if rows * room.most > MOST_ROWS:
             raise owner.refuse()
         form = of_this_trace(recorder, room.form)
