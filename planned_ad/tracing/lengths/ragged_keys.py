@@ -70,6 +70,8 @@ def put(array: Any, key: Any, value: Any) -> None:
         return
     target = seen_for(array, view, rest)
     if rest is None and type(target) is RaggedArray and is_run_time_array(value):
+        if type(array) is RaggedArray:
+            raise array.refused("assigns what has a run-time length to")
         array[of_run_time(recorder, key)] = value
     elif rest is None:
         put_all(target, value)
