@@ -412,3 +412,26 @@ def test_many_passes_are_for_many_ways() -> None:
         np.testing.assert_allclose(plan(x), f(x), rtol=1e-12)
         assert (plan._tried_with == SEVERAL) == (len(plan._variants) > SEVERAL)
     assert len(plan._variants) > SEVERAL and not plan._one_way
+
+
+@pytest.mark.long
+def test_lengths_that_another_way_has() -> None:
+    """A trace for one number may ask for its lengths before it asks for the number."""
+
+    def f(x):
+        y, k, t = x * 1.0, int(x[0]), 0.0
+        for i in range(9):
+            k = min(max(k, 0), 17)
+            chosen = y > x[i]
+            y[chosen] += y[chosen] * 0.5
+            t += sum(v * x[i] for v in np.where(y[20 - k :] > x[:k][::-1], x[2 : 2 + k], 0.0) * np.arange(k))
+        return t + np.sum(y)
+
+    def given(k, seed):
+        x = np.random.default_rng(seed).uniform(0.1, 1.9, 20)
+        x[0] = k + 0.3
+        return x
+
+    plan = planned_ad.compile(f, (given(0, 3),), unroll=0, check=False)
+    for seed, k in enumerate((0, 13, 4)):
+        assert plan(given(k, seed)) == pytest.approx(f(given(k, seed)))

@@ -161,10 +161,16 @@ class Broken:
     variant: Variant
     guard: Guard
     held: Sequence[Guard]
+    index: int | None = None  # the one that is out of range, where that is known
+
+    @property
+    def is_required(self) -> bool:
+        """Whether it is what no run of this trace does without."""
+        return self.guard.what in REQUIRED and not is_stretch(self.guard)
 
     def error(self) -> PlannedADError:
         traced = self.variant.trace
-        return error_of(self.guard, traced.name, traced.max_steps)
+        return error_of(self.guard, traced.name, traced.max_steps, self.index)
 
     def known(self) -> list[Guard]:
         """What this says of another trace for the same arguments."""
@@ -172,23 +178,22 @@ class Broken:
 
 
 def broken(call: Call, variant: Variant, entry: Entry, number: int) -> Broken:
-    """That guard `number` of an entry broke. What no run does without is an error at once."""
+    """That guard `number` of an entry broke."""
     steps = [step.operation for step in guard_steps(entry.memory.steps)]
     guard, number = steps[number], number - sum(map(is_room, steps[:number]))
     guards = [guard for guard in steps if not is_room(guard)]  # those of the trace
-    if guard.what not in REQUIRED or is_stretch(guard):
-        return Broken(variant, guard, guards[:number])
-    traced, index = variant.trace, None
-    recorded = guards_of(traced.tape)
-    if guard.what == "index" and [*map(asked_for, recorded[number : number + 1])] == [asked_for(guard)]:
-        buffers = traced.tape.buffers
-        memories = {
-            leaf.buffer: memory_of(buffers[leaf.buffer], np.asarray(value, leaf.dtype))
-            for leaf, value in zip(traced.leaves, call.leaves)
-            if leaf.buffer is not None
-        }
-        index = index_out_of_range(traced.tape, recorded[number], memories)
-    raise error_of(guard, traced.name, traced.max_steps, index)
+    index = None
+    if guard.what == "index":
+        traced = variant.trace
+        recorded, buffers = guards_of(traced.tape), traced.tape.buffers
+        if [*map(asked_for, recorded[number : number + 1])] == [asked_for(guard)]:
+            memories = {
+                leaf.buffer: memory_of(buffers[leaf.buffer], np.asarray(value, leaf.dtype))
+                for leaf, value in zip(traced.leaves, call.leaves)
+                if leaf.buffer is not None
+            }
+            index = index_out_of_range(traced.tape, recorded[number], memories)
+    return Broken(variant, guard, guards[:number], index)
 
 
 def more_telling(found: Broken | None, other: Broken) -> Broken:
@@ -292,14 +297,14 @@ def replay(
             return result
         refuse_another(plan, result)
         result, call, tried = result or broken, called(plan._variants[0].trace), [*tried, *others]
-        if not tried and plan._options["on_branch"] == "raise":
+        if not tried and stays(plan):
             raise changed(plan._variants[0])
         kept, steps = list(plan._variants), plan._options["max_steps"]
         try:
             while not done and result is not None and is_room(result.guard):
                 found = wider(plan, result, call)
                 done, result = attempt([found], called, entry_of, final=True)
-            if not done and (result is None or decides(result.guard)):
+            if not done and (result is None or result.is_required or decides(result.guard)):
                 wide = for_any_count(plan, result, call) or for_all_branches(plan, tried, result, call)
                 found = wide or another(plan, len(tried), result, call)
                 done, result = attempt([found], called, entry_of, final=True)
@@ -353,15 +358,31 @@ def attempt(
 
 
 def raise_its_error(plan: PlanOfTraces, broken: Broken | None, called: Callable[[Trace], Call]) -> None:
-    """Where a call takes a side that is not recorded since it ends in an error: that error, by the function itself."""
-    if broken is not None and broken.guard.what == RAISES:
+    """Where a call breaks what is recorded as an error, or what its trace does not do without: the function's error.
+
+    Ours names the line of what the function itself complains of. If it does not, another trace may do.
+    """
+    if broken is None or (broken.guard.what != RAISES and (not broken.is_required or stays(plan))):
+        return
+    try:
         run_on_copies(plan._f, called(broken.variant.trace))
+    except Exception as error:
+        ours = broken.error()
+        if broken.guard.what == RAISES or not isinstance(ours, type(error)):
+            raise
+        raise ours from None
+    if broken.guard.what == RAISES:
         raise broken.error()
+
+
+def stays(plan: PlanOfTraces) -> bool:
+    """Whether a plan is for the branches of its example only."""
+    return plan._options["on_branch"] == "raise"
 
 
 def refuse_another(plan: PlanOfTraces, broken: Broken | None) -> None:
     """With `on_branch="raise"`, only what the trace has taken too narrowly is traced again."""
-    if plan._options["on_branch"] != "raise" or broken is None:
+    if not stays(plan) or broken is None:
         return
     if not is_stretch(broken.guard) and not is_room(broken.guard):
         raise broken.error()
