@@ -62,8 +62,9 @@ def compile(
     unroll : int
         Loops of at most so many iterations are recorded one by one; longer ones once, as loops.
     max_steps : int
-        For how many iterations of a `while` loop on computed values there is memory. A call that needs more grows it
-        (with `on_branch="raise"`, raises BranchError).
+        For how many iterations of a `while` loop on computed values there is memory, and for how many elements of
+        an array whose computed length (`np.zeros(n[i])`) has no known limit. A call that needs more grows it (with
+        `on_branch="raise"`, raises BranchError).
     max_variants : int
         Limit of recorded ways through branches outside of loops, where they cannot all be recorded in one trace.
     memory_limit : int, optional

@@ -56,6 +56,9 @@ class Program:
             [f"s += 0.1 * np.sum({row})"],
             [f"{row} *= 0.95"],
             [f"if {test}: s += np.sum({array}[{part}]) * 0.1"],
+            [f"w = {array}[{part}]", "s += 0.1 * np.sum(w[1:] * w[:-1]) + np.sum(np.diff(w))"],
+            ["w = y[:i]", f"w[{r.choice(['1:', ':-1', ':-2', '2:'])}] *= 0.9"],
+            ["w = x[i:] * 1.0", f"u = w[{r.choice(['1:', ':-1', '3:-2'])}]", "u += 0.1", "s += np.sum(w * w)"],
             [f"for j in range(3): s += 0.1 * np.sum({array}[{part}]) * x[j]"],
         ]
         self.lines += ["    " + line for line in r.choice(forms)]

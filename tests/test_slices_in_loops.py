@@ -26,6 +26,8 @@ EMPTY_AT_TIMES = [
     "np.size(x[5:i]) + np.shape(x[5:i])[0]",
     "x[5:i].sum() / max(1, len(x[5:i]))",
     "sum(k * x[3] for k in range(len(x[5:i])))",
+    "np.sum(np.diff(x[:i]) ** 2) + np.sum(np.diff(x[i:], n=2))",
+    "np.sum(x[:i][1:] * x[:i][:-1])",
 ]
 """What a loop adds up."""
 

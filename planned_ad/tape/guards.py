@@ -26,6 +26,7 @@ REQUIRED = (
     "integers",
 )  # what every run needs: no other trace of the function does without
 STRETCHES = "unless one of them is 1"  # the detail of a guard for lengths that a more general trace can do without
+ELEMENTS = "elements"  # the detail of a guard for how long an array may be, which is as `max_steps` for loops
 ROOM = "room for iterations"  # of what the derivative needs of a loop that stops, in another one: see `rooms`
 RAISES = "no error"  # that the function raises none here
 MOST_LOOKED_AT = 1_000_000  # elements of an index array, to find the one that is out of range
@@ -83,8 +84,8 @@ def counts_at(tape: Tape, line: Line) -> bool:
 def endless(line: Line, max_steps: int) -> BranchError:
     """The error for a loop that goes on and on."""
     return BranchError(
-        f"a loop does not end within {max_steps:,} iterations, and more are not tried by themselves: "
-        f"{line}: `{line.text}`. Raise compile(..., max_steps=), or see whether it ends at all for these arguments"
+        f"a loop does not end within {max_steps:,} iterations, or an array has more elements, and more are not tried "
+        f"by themselves: {line}: `{line.text}`. Raise compile(..., max_steps=), or see whether it ends at all for these arguments"
     )
 
 
@@ -105,6 +106,12 @@ def error_of(guard: Guard, name: str, max_steps: int, index: int | None = None) 
         )
     if guard.what in ("bounds", "integers"):
         return BoundsError(f"{guard.detail} ({line}: `{line.text}`)")
+    if guard.what == "max_steps" and guard.detail == ELEMENTS:
+        return TooFewSteps(
+            f"{line}: `{line.text}` makes an array of more than the {max_steps:,} elements that there is memory for; "
+            f"raise compile(..., max_steps=)",
+            line,
+        )
     if guard.what == "max_steps":
         return TooFewSteps(
             f"{line}: `{line.text}` does not end within the {max_steps:,} iterations that there is memory "

@@ -167,10 +167,11 @@ def _inner(recorder: Recorder, a: Any, b: Any) -> Any:
     return basis_of(a, b).product(recorder, a, b)
 
 
-def _difference(recorder: Recorder, a: VaryingArray, n: int = 1, axis: Any = -1) -> Any:
-    if a.ndim != 1 or n != 1:
-        raise a.refused("takes differences of the rows of")
-    return a[1:] - a[:-1]
+def _difference(recorder: Recorder, a: Any, n: int = 1, axis: Any = -1) -> Any:
+    for _ in range(n):
+        around = (slice(None),) * (int(axis) % a.ndim)
+        a = a[(*around, slice(1, None))] - a[(*around, slice(None, -1))]
+    return a
 
 
 def _flip(recorder: Recorder, a: VaryingArray, axis: Any = None) -> Any:

@@ -24,7 +24,7 @@ from ..values.python_errors import is_caught
 from .keys import takes_all
 from .moving_keys import CutOff, place, puts_in_front, split, with_run_time_bounds
 from .ragged import RaggedArray, common_shape, seen, where
-from .ragged_padded import filled_up, leading_part
+from .ragged_padded import filled_up, in_its_memory, leading_part
 from .run_time_slices import is_run_time_array
 from .varying import MOVED, VaryingArray, refused
 
@@ -42,11 +42,16 @@ def shown(array: Any, key: Any) -> Any:
     try:
         view, rest = split(array, key)
     except CutOff:
-        return array[of_run_time(recorder, key)]
+        return of_any_end(array)[of_run_time(recorder, key)]
     found = seen_for(array, view, rest)
     if rest is None:
         return found
     return chosen_of(found, rest) if type(found) is RaggedArray else found[rest]
+
+
+def of_any_end(array: Any) -> Any:
+    """The array as one that slices may be cut off at its ends of, as data decide."""
+    return in_its_memory(array) if type(array) is RaggedArray else array
 
 
 def of_run_time(recorder: Recorder, key: Any) -> Any:
@@ -66,7 +71,7 @@ def put(array: Any, key: Any, value: Any) -> None:
     try:
         view, rest = split(array, key)
     except CutOff:
-        array[of_run_time(recorder, key)] = value
+        of_any_end(array)[of_run_time(recorder, key)] = value
         return
     target = seen_for(array, view, rest)
     if rest is None and type(target) is RaggedArray and is_run_time_array(value):

@@ -15,8 +15,9 @@ from ...regions.affine import exact
 from ...regions.regions import View
 from ..record.promotion import INT
 from ..record.recorder import Recorder
+from ..record.storage import MovingStorage
 from .elements import RunTime
-from .ragged import RaggedArray, common_shape, seen
+from .ragged import RaggedArray, RaggedStorage, common_shape, seen
 from .run_time_arrays import RunTimeArray
 from .sources import Memory
 
@@ -82,12 +83,30 @@ def as_run_time(a: RaggedArray) -> RunTimeArray:
     if len(along) > 1:
         raise a.refused("takes, with several such extents,")
     (axis,) = along
-    count = recorder.builder.index_value(exact(shape[axis]))
-    if recorder.scopes.bounds(exact(shape[axis]))[0] < 0:
-        count = recorder.apply("maximum", count, recorder.constant(0, INT))
     found = filled_up(a, 0)
     front = found.transpose([axis, *(k for k in range(a.ndim) if k != axis)])
-    return RunTimeArray(recorder, Memory(front, 0, 1), RunTime(count, int(shape[axis])), axis, front.shape[1:], a.dtype)
+    return RunTimeArray(recorder, Memory(front, 0, 1), length_along(a, axis), axis, front.shape[1:], a.dtype)
+
+
+def in_its_memory(a: RaggedArray) -> RunTimeArray:
+    """The same elements, where they are, as an array whose length is data: of which slices may reach past its ends."""
+    recorder, storage = a.recorder, a.storage
+    if a.ndim > 1 or isinstance(storage, MovingStorage) or not storage.base.flags.c_contiguous:
+        raise a.refused("slices past its ends, with several axes, or in a part of memory that moves,")
+    if isinstance(storage, RaggedStorage):
+        storage.writable_buffer(recorder)
+    front = recorder.array_at(storage, storage.base.reshape(-1))
+    source = Memory(front, a.view.offset, a.view.strides[0])
+    return RunTimeArray(recorder, source, length_along(a, 0), 0, (), a.dtype)
+
+
+def length_along(a: RaggedArray, axis: int) -> RunTime:
+    """How many elements an axis has, as data: none where the extent is negative."""
+    recorder, extent = a.recorder, a.view.shape[axis]
+    count = recorder.builder.index_value(exact(extent))
+    if recorder.scopes.bounds(exact(extent))[0] < 0:
+        count = recorder.apply("maximum", count, recorder.constant(0, INT))
+    return RunTime(count, int(extent))
 
 
 def as_data(recorder: Recorder, items: Any) -> Any:

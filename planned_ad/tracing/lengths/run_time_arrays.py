@@ -131,6 +131,17 @@ class RunTimeArray(VaryingArray):
     def copy(self, order: Any = "C") -> RunTimeArray:
         return RunTimeArray(self.recorder, self.frozen(), self.length, self.axis, self.rest, self.dtype)
 
+    def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> RunTimeArray:
+        wanted, source, recorder = np.dtype(dtype), self.frozen(), self.recorder
+        if wanted == self.dtype or wanted.kind in "fc":
+            return super().astype(dtype, *args, **kwargs)  # type: ignore[no-any-return]
+        recorder.mark()
+
+        def converted(position: Position) -> Any:
+            return recorder.result(recorder.value_of(position.of(source), wanted))
+
+        return RunTimeArray(recorder, Recipe(converted, (source,)), self.length, self.axis, self.rest, wanted)
+
     def __len__(self) -> int:
         return self.rest[0] if self.axis else super().__len__()
 

@@ -254,10 +254,11 @@ class Branches:
         met = active.node.places(direct).items()
         places = {key: here for key, place in met if (here := self.place_now(active, frames, key, place)) is not None}
         side.handed_on, side.direct = frozenset(places), frozenset(direct)
-        self.choose(active, now, places)
-        if any(asks_identity(f.f_code) for f in frames) and any(map(is_copy, active.node.chosen.values())):
-            raise splits.split(self.recorder, active.site) or self.refused(IDENTITY)
-        self.hand_on(active, now, places, direct)
+        with self.recorder.builder.between_statements():
+            self.choose(active, now, places)
+            if any(asks_identity(f.f_code) for f in frames) and any(map(is_copy, active.node.chosen.values())):
+                raise splits.split(self.recorder, active.site) or self.refused(IDENTITY)
+            self.hand_on(active, now, places, direct)
         self.end(active, side, before)
         self.emit(active, side)
         self.take_up(active, now, places, direct)
@@ -335,8 +336,7 @@ class Branches:
     def end(self, active: Active, side: Side, before: Side | None) -> None:
         """The block of the side is over."""
         recorder, builder = self.recorder, self.recorder.builder
-        side.operations = tuple(recorder.scopes.leave(active.scope))
-        side.made = tuple(builder.made[active.made :])
+        side.operations, side.made = tuple(recorder.scopes.leave(active.scope)), tuple(builder.made[active.made :])
         side.generation, side.complete = self.generation, active.complete
         side.reads, side.writes = active.scope.reads, active.scope.writes
         if before is not None and before.generation == self.generation and before.complete and active.complete:

@@ -427,15 +427,12 @@ class Joiner:
 
 def begun_with(recorder: Recorder, carries: dict, places: dict, index: int) -> dict:
     """What the places hold at the beginning of an iteration that have a form; it is recorded for no statement."""
-    operations = recorder.builder.operations
-    before = len(operations)
-    begun = {
-        key: (place, carries[key].begin(recorder, index, place.name))
-        for key, (place, _) in places.items()
-        if key in carries
-    }
-    recorder.builder.of_forms |= {id(op): op for op in operations[before:]}
-    return begun
+    with recorder.builder.between_statements():
+        return {
+            key: (place, carries[key].begin(recorder, index, place.name))
+            for key, (place, _) in places.items()
+            if key in carries
+        }
 
 
 def is_exchanged(value: Any) -> bool:

@@ -94,16 +94,14 @@ class Growing(HandedOn):
 
     def at_iteration(self, recorder: Recorder, k: Any) -> Any:
         """What it is after `k` iterations, a known or traced number of them."""
-        operations = recorder.builder.operations
-        before = len(operations)
-        found = self.start + k * index_of(recorder, self.step)
-        if self.growth:
-            triangle = k * (k - 1) // 2 * self.growth
-            index = expression_of(k)
-            if isinstance(index, Affine) and not index.constant and [factor for _, factor in index.terms] == [1]:
-                recorder.builder.limits.note_triangle(triangle.value, Triangle(index.terms[0][0], self.growth))
-            found = found + triangle
-        recorder.builder.of_forms |= {id(op): op for op in operations[before:]}
+        with recorder.builder.between_statements():
+            found = self.start + k * index_of(recorder, self.step)
+            if self.growth:
+                triangle = k * (k - 1) // 2 * self.growth
+                index = expression_of(k)
+                if isinstance(index, Affine) and not index.constant and [factor for _, factor in index.terms] == [1]:
+                    recorder.builder.limits.note_triangle(triangle.value, Triangle(index.terms[0][0], self.growth))
+                found = found + triangle
         return found
 
     def begin(self, recorder: Recorder, index: int, name: str) -> Any:

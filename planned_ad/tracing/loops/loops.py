@@ -163,7 +163,8 @@ class LoopTrace:
 
     def advance(self) -> bool:
         """Called where the program fetches the next item: whether the body runs once more."""
-        return self.recorder.watch.aside(self.runs_again)
+        with self.recorder.builder.between_statements():
+            return self.recorder.watch.aside(self.runs_again)
 
     def runs_again(self) -> bool:
         self.branches.finish()

@@ -182,7 +182,6 @@ def correlate(recorder, a, v, mode="valid"):
     return convolve(recorder, a, v[::-1], mode)
 
 
-@implements(np.linspace)
 def linspace(recorder, start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None):
     refuse("linspace", device=None if device == "cpu" else device)
     if num < 0:
@@ -202,23 +201,6 @@ def linspace(recorder, start, stop, num=50, endpoint=True, retstep=False, dtype=
     if dtype is not None and np.dtype(dtype) != kind:
         result = np.floor(result).astype(dtype) if np.dtype(dtype).kind in "iu" else result.astype(dtype)
     return (result, step) if retstep else result
-
-
-@implements(np.arange)
-def arange(recorder, start, stop=None, step=1, dtype=None, *, device=None, like=None):
-    """How many numbers there are is known for this trace alone (a guard)."""
-    refuse("arange", device=None if device == "cpu" else device, like=like)
-    start, stop = (0, start) if stop is None else (start, stop)
-    start, stop, step = (recorder.known_integer(end) for end in (start, stop, step))
-    if recorder.is_concrete((start, stop, step)):
-        start, stop, step = recorder.plain((start, stop, step))
-        return recorder.concrete(np.arange(start, stop, step, dtype=dtype))
-    kind = recorder.result_type(start, stop, step)
-    if dtype is not None and np.dtype(dtype) != kind:
-        refuse("arange", dtype=dtype)
-    length = recorder.integer(np.ceil((stop - start) / step)).number_for("the length of an array")
-    start = recorder.array(recorder.value_of(start, kind))
-    return start + np.arange(max(length, 0), dtype=kind) * ((start + step) - start)
 
 
 @implements(np.meshgrid)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -24,6 +25,7 @@ class RecordingBuilder(TapeBuilder):
     made: list[tuple[int, int]] = field(default_factory=list)  # buffers, in order, and how deep they were made
     limits: Limits = field(default_factory=Limits)
     of_forms: dict[int, Operation] = field(default_factory=dict)  # by identity; of no statement of the program
+    is_between: bool = False  # whether what is recorded now is of none
     # By identity, values that there may not be; with each what to do where it is used.
     doubtful: dict[int, tuple[Value, Callable[[], None]]] = field(default_factory=dict)
 
@@ -40,7 +42,18 @@ class RecordingBuilder(TapeBuilder):
             self.blocks.check(operation)
         for value in operation.inputs if self.doubtful and not operation.blocks else ():
             self.use(value)
+        if self.is_between:
+            self.of_forms[id(operation)] = operation
         self.operations.append(operation)
+
+    @contextmanager
+    def between_statements(self) -> Iterator[None]:
+        """What is recorded in the block is what loops and branches hand on."""
+        was, self.is_between = self.is_between, True
+        try:
+            yield
+        finally:
+            self.is_between = was
 
     def use(self, value: Value) -> None:
         """A value is used, or returned."""

@@ -16,6 +16,7 @@ from ...errors import TraceError
 from ...python.shadows import ShadowClass
 from ..lengths import functions as _lengths  # noqa: F401 (registers how it handles arrays)
 from ..lengths import masks as _masks  # noqa: F401 (registers keys)
+from ..lengths import run_time_creation as _run_time_creation  # noqa: F401 (registers what it implements)
 from ..lengths.ragged import MAKERS
 from ..loops.dict_tables import dict_replacements
 from ..loops.exits import exit_replacements

@@ -163,7 +163,6 @@ def full_like(recorder, a, fill_value, dtype=None, order="K", subok=True, shape=
     return result
 
 
-@implements(np.full)
 def full(recorder, shape, fill_value, dtype=None, order="C", *, device=None, like=None):
     types = types_in(fill_value) if dtype is None else ALWAYS_ONE
     if dtype is None:

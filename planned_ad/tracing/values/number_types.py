@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import UnsupportedError
+from ..record.conversions import NoNumbers
 from ..record.promotion import BOOL, INT, WEAK, dtype_of, resolved
 from ..record.recorder import Recorder
 from ..record.traced import Traced
@@ -115,7 +116,8 @@ def types_in(obj: Any) -> Types:
 def pass_types_on(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Any, found: Any) -> None:
     """Of which types `found` may be: those that the function itself gives for ones of each type in their place."""
     several = frozenset[NumberType]().union(*map(types_in, leaves_of([*args, *kwargs.values()])))
-    if not several or not issubclass(type(found), Traced) or not hasattr(found, "types") or found.types:
+    has_types = hasattr(type(found), "types")
+    if not several or not issubclass(type(found), Traced | NoNumbers) or (has_types and found.types):
         return
     dtypes = set()
     for dtype, _ in several:
@@ -125,8 +127,10 @@ def pass_types_on(function: Callable[..., Any], args: tuple[Any, ...], kwargs: A
         except Exception:  # of ones that it does not take: its result is no copy of them
             return
         dtypes.add(made.dtype if hasattr(made, "dtype") else np.dtype(type(made)))
-    if len(dtypes) > 1:
+    if len(dtypes) > 1 and has_types:
         found.types = frozenset((dtype, False) for dtype in dtypes)
+    elif len(dtypes) > 1 and isinstance(found, NoNumbers):
+        raise found._refused("makes, of a number that may be of one type or of another,")
 
 
 def leaves_of(item: Any) -> Iterator[Any]:
