@@ -132,6 +132,16 @@ def ends_in_error(code: types.CodeType, instruction: int) -> bool:
 
 
 @functools.lru_cache(maxsize=4096)
+def ends_its_side(code: types.CodeType, test: int, instruction: int) -> bool:
+    """Whether an instruction is in a statement of which the test decides alone whether it runs, or in its own."""
+    around, path = _path(code, test), _path(code, instruction)
+    if not (around and path) or around[-1] not in path[-2:]:
+        return False
+    asked = getattr(around[-1], "test", None)
+    return asked is not None and not any(isinstance(part, ast.BoolOp | ast.IfExp) for part in ast.walk(asked))
+
+
+@functools.lru_cache(maxsize=4096)
 def is_in_finally(code: types.CodeType, instruction: int, line: int) -> bool:
     """Whether a line is in the `finally` of a `try` statement around an instruction."""
     tries = [s for s in _path(code, instruction) if isinstance(s, ast.Try | ast.TryStar)]

@@ -85,7 +85,8 @@ def endless(line: Line, max_steps: int) -> BranchError:
     """The error for a loop that goes on and on."""
     return BranchError(
         f"a loop does not end within {max_steps:,} iterations, or an array has more elements, and more are not tried "
-        f"by themselves: {line}: `{line.text}`. Raise compile(..., max_steps=), or see whether it ends at all for these arguments"
+        f"by themselves: {line}: `{line.text}`. Raise compile(..., max_steps=), or see whether it ends at all for "
+        f"these arguments"
     )
 
 

@@ -29,17 +29,17 @@ from .varying import refused
 NEGATIVE = "negative dimensions are not allowed"
 
 
-def is_counted(recorder: Recorder, item: Any) -> bool:
+def is_of_data(recorder: Recorder, item: Any) -> bool:
     """Whether it is an integer that is known at run time only."""
     return recorder.is_scalar(item) and not item.is_known and item.dtype.kind in "iu"
 
 
 def known_count(recorder: Recorder, item: Any) -> Any:
     """The number for which alone the tape holds, until another call has another one."""
-    return recorder.outcome(recorder.value_of(item), "count") if is_counted(recorder, item) else item
+    return recorder.outcome(recorder.value_of(item), "count") if is_of_data(recorder, item) else item
 
 
-def length_of(recorder: Recorder, number: Any) -> RunTime:
+def as_length(recorder: Recorder, number: Any) -> RunTime:
     """As many elements as a number says, none where it is negative."""
     count = recorder.value_of(number, INT)
     low, high = recorder.builder.limits.of(count)
@@ -53,7 +53,7 @@ def length_of(recorder: Recorder, number: Any) -> RunTime:
     return RunTime(count, most)
 
 
-def maker(function: Callable[..., Any], number: float) -> Callable[..., Any]:
+def filling(function: Callable[..., Any], number: float) -> Callable[..., Any]:
     """`numpy.zeros` and the like: a function that makes arrays filled with a number."""
 
     def made(recorder: Recorder, shape: Any, dtype: Any = float, order: Any = "C", **options: Any) -> Any:
@@ -70,7 +70,7 @@ def filled(recorder: Recorder, function: Callable[..., Any], shape: Any, item: A
         result = recorder.concrete(np.zeros(known, dtype, order))
         result[...] = item
         return result
-    places = [k for k, n in enumerate(extents) if is_counted(recorder, n)]
+    places = [k for k, n in enumerate(extents) if is_of_data(recorder, n)]
     if len(places) != 1:
         raise refused(recorder, f"gives several lengths to numpy.{function.__name__}, or")
     (axis,) = places
@@ -79,18 +79,18 @@ def filled(recorder: Recorder, function: Callable[..., Any], shape: Any, item: A
     given = recorder.array(recorder.builder.broadcast(recorder.value_of(item, dtype), rest))
     each = given if rest else given[()]
     source = Recipe(lambda position: each, ())
-    return RunTimeArray(recorder, source, length_of(recorder, extents[axis]), axis, rest, dtype)
+    return RunTimeArray(recorder, source, as_length(recorder, extents[axis]), axis, rest, dtype)
 
 
-implements(np.zeros)(maker(np.zeros, 0))
-implements(np.empty)(maker(np.empty, 0))  # a trace must not depend on what the memory held
-implements(np.ones)(maker(np.ones, 1))
+implements(np.zeros)(filling(np.zeros, 0))
+implements(np.empty)(filling(np.empty, 0))  # a trace must not depend on what the memory held
+implements(np.ones)(filling(np.ones, 1))
 
 
 @implements(np.full)
 def full(recorder, shape, fill_value, dtype=None, order="C", *, device=None, like=None):
     extents = tuple(shape) if isinstance(shape, list | tuple) else (shape,)
-    if not any(is_counted(recorder, n) for n in extents):
+    if not any(is_of_data(recorder, n) for n in extents):
         return full_of_shape(recorder, shape, fill_value, dtype, order)
     if dtype is None:
         if types_in(fill_value):
@@ -115,7 +115,7 @@ def arange(recorder, start, stop=None, step=1, dtype=None, *, device=None, like=
     if not of_any_count(recorder):
         start = recorder.array(recorder.value_of(start, kind))
         return start + np.arange(max(known_count(recorder, number), 0), dtype=kind) * ((start + step) - start)
-    length = length_of(recorder, number)
+    length = as_length(recorder, number)
     gap = step if kind.kind in "iu" else (start + step) - start
 
     def element(position: Position) -> Any:
@@ -136,7 +136,7 @@ def number_of_steps(recorder: Recorder, start: Any, stop: Any, step: Any, kind: 
 
 @implements(np.linspace)
 def linspace(recorder, start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None):
-    if not (is_counted(recorder, num) and of_any_count(recorder)):
+    if not (is_of_data(recorder, num) and of_any_count(recorder)):
         num = known_count(recorder, num)
         return sequences.linspace(recorder, start, stop, num, endpoint, retstep, dtype, axis, device=device)
     refuse("linspace", device=None if device == "cpu" else device, dtype=dtype)
@@ -154,4 +154,4 @@ def linspace(recorder, start, stop, num=50, endpoint=True, retstep=False, dtype=
             found = np.where((index == gaps) & (gaps > 0), stop, found)
         return recorder.result(recorder.value_of(found, kind))
 
-    return RunTimeArray(recorder, Recipe(element, ()), length_of(recorder, num), 0, (), kind)
+    return RunTimeArray(recorder, Recipe(element, ()), as_length(recorder, num), 0, (), kind)

@@ -95,7 +95,7 @@ def taken_apart(value: Any) -> Parts | None:
     if getattr(kind, "is_traced_list", False) and value.is_written:
         return value.in_memory()  # type: ignore[no-any-return]
     if kind is tuple or kind is list or (isinstance(value, tuple) and hasattr(value, "_fields")):
-        return kind, tuple(range(len(value))), list(value)
+        return None if getattr(value, "__dict__", None) else (kind, tuple(range(len(value))), list(value))
     if kind is dict:
         return kind, tuple(value), list(value.values())
     if kind is NoneOrValue:
@@ -127,7 +127,7 @@ def put_together(kind: Any, keys: tuple[Any, ...], items: list[Any]) -> Any:
         return whole_of_parts(kind, items)
     if kind is NoneOrValue:
         return optional_item(next(item.recorder for item in items if hasattr(item, "recorder")), *items)
-    return kind(*items) if hasattr(kind, "_fields") else kind(items)
+    return tuple.__new__(kind, items) if issubclass(kind, tuple) else kind(items)
 
 
 def objects_held(value: Any) -> Iterator[Any]:
@@ -243,7 +243,15 @@ def same(a: Any, b: Any) -> bool:
 
 def _same_closure(a: types.FunctionType, b: types.FunctionType) -> bool:
     cells, others = a.__closure__ or (), b.__closure__ or ()
-    return all(x is y for x, y in zip(cells, others)) and (a.__defaults__ or ()) == (b.__defaults__ or ())
+    held = [(f.__defaults__ or (), f.__kwdefaults__ or {}, f.__dict__) for f in (a, b)]
+    return all(x is y for x, y in zip(cells, others)) and all(map(_same_items, *held))
+
+
+def _same_items(a: Any, b: Any) -> bool:
+    """Whether two tuples, or two dicts, hold the same."""
+    if type(a) is dict:
+        return a.keys() == b.keys() and all(same(item, b[key]) for key, item in a.items())
+    return len(a) == len(b) and all(map(same, a, b))
 
 
 def described(value: Any, before: Any = None) -> str:

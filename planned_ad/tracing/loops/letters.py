@@ -112,6 +112,10 @@ class Letter:
 
     def codes_beside(self, other: object) -> Any:
         """Its number and that of another text among the same ones; False where the two are never equal."""
+        if isinstance(other, str) and type(other) is not Letter:
+            if not equals_as_text(type(other)):
+                raise self.escape("to compare it with one of another class")
+            other = str.__str__(other)
         code = self.letters.code_of(other)
         if code is not None:
             return self.code, code
@@ -173,6 +177,11 @@ def _asking(name: str) -> None:
 for _name in (*vars(str), *ASKED_FOR):
     if _name.startswith("__") and _name not in KEPT and _name not in vars(Letter):
         _asking(_name)
+
+
+def equals_as_text(kind: type[str]) -> bool:
+    """Whether texts of a class are equal to those that `str` has for equal: members of enumerations, NumPy's too."""
+    return kind is np.str_ or (kind.__eq__ is str.__eq__ and kind.__ne__ is str.__ne__)
 
 
 def may_be_text(value: Any) -> bool:

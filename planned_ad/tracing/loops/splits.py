@@ -25,6 +25,7 @@ from ...python.shadows import is_user_frame
 from ...python.statements import (
     Extent,
     all_of_function,
+    ends_its_side,
     extent_at,
     is_in_finally,
     may_be_swallowed,
@@ -115,12 +116,12 @@ def follow_failure(
     `calls`: of the test, as far as this frame. `of_none`: whether its function has returned None on this side, and
     so an error that speaks of it is the program's own. `before`: how many tests that are running the same instruction
     has made, as `list.remove` makes one for each element. `ways`: those on which the test is; elsewhere there may be no
-    error, unless the side has a `raise` statement. What a first pass meets may be of that pass alone, in which a list
-    that gets longer has but the elements of one iteration: it is looked at once more in the next one.
+    error, unless the side is one with a `raise` statement. What a first pass meets may be of that pass alone, in which
+    a list that gets longer has but the elements of one iteration: it is looked at once more in the next one.
     """
     failing, error = recorder.scopes.decisions.failing, raised[0]
     number = before if calls[0] == test_site(frame) else EACH
-    key = calls, number, None if is_raised_by_user(raised[2]) else ways
+    key = calls, number, None if always_raises(frame, calls[0], raised[2]) else ways
     known = failing.get(key)
     at_first = known is None and in_first_pass(recorder) and not is_raised_by_user(raised[2])
     if known is not None and (not known.at_first or in_first_pass(recorder)):
@@ -169,6 +170,12 @@ def is_raised_by_user(traceback: types.TracebackType | None) -> bool:
     if traceback is None or not is_user_frame(traceback.tb_frame):
         return False
     return dis.opname[traceback.tb_frame.f_code.co_code[traceback.tb_lasti]] in ("RAISE_VARARGS", "RERAISE")
+
+
+def always_raises(frame: types.FrameType, test: Site, traceback: types.TracebackType) -> bool:
+    """Whether an error comes from a `raise` statement in a frame that runs wherever the test has this outcome."""
+    is_here = traceback.tb_frame is frame and traceback.tb_next is None and test[0] is frame.f_code
+    return is_here and is_raised_by_user(traceback) and ends_its_side(frame.f_code, test[1], traceback.tb_lasti)
 
 
 def failing_side(

@@ -130,7 +130,9 @@ def _hypot(recorder: Recorder, *coordinates: Any) -> Any:
 
 def _isclose(recorder: Recorder, a: Any, b: Any, *, rel_tol: float = 1e-09, abs_tol: float = 0.0) -> Any:
     greater = functools.partial(_by_ufunc, recorder, np.maximum)
-    return abs(a - b) <= greater(rel_tol * greater(abs(a), abs(b)), abs_tol)
+    size = greater(abs(a), abs(b))
+    near = np.logical_and(abs(a - b) <= greater(rel_tol * size, abs_tol), size < math.inf)
+    return np.logical_or(a == b, near).item()
 
 
 def _rounded(recorder: Recorder, ufunc: np.ufunc, number: Any) -> Any:
