@@ -53,17 +53,19 @@ def as_length(recorder: Recorder, number: Any) -> RunTime:
     return RunTime(count, most)
 
 
-def filling(function: Callable[..., Any], number: float) -> Callable[..., Any]:
+def filled_with(function: Callable[..., Any], number: float) -> Callable[..., Any]:
     """`numpy.zeros` and the like: a function that makes arrays filled with a number."""
 
     def made(recorder: Recorder, shape: Any, dtype: Any = float, order: Any = "C", **options: Any) -> Any:
         refuse(function.__name__, **options)
-        return filled(recorder, function, shape, number, np.dtype(dtype), order)
+        return of_one_number(recorder, function, shape, number, np.dtype(dtype), order)
 
     return made
 
 
-def filled(recorder: Recorder, function: Callable[..., Any], shape: Any, item: Any, dtype: np.dtype, order: Any) -> Any:
+def of_one_number(
+    recorder: Recorder, function: Callable[..., Any], shape: Any, item: Any, dtype: np.dtype, order: Any
+) -> Any:
     extents = tuple(shape) if isinstance(shape, list | tuple) else (shape,)
     if not of_any_count(recorder):
         known = tuple(known_count(recorder, n) for n in extents)
@@ -82,9 +84,9 @@ def filled(recorder: Recorder, function: Callable[..., Any], shape: Any, item: A
     return RunTimeArray(recorder, source, as_length(recorder, extents[axis]), axis, rest, dtype)
 
 
-implements(np.zeros)(filling(np.zeros, 0))
-implements(np.empty)(filling(np.empty, 0))  # a trace must not depend on what the memory held
-implements(np.ones)(filling(np.ones, 1))
+implements(np.zeros)(filled_with(np.zeros, 0))
+implements(np.empty)(filled_with(np.empty, 0))  # a trace must not depend on what the memory held
+implements(np.ones)(filled_with(np.ones, 1))
 
 
 @implements(np.full)
@@ -96,7 +98,7 @@ def full(recorder, shape, fill_value, dtype=None, order="C", *, device=None, lik
         if types_in(fill_value):
             raise refused(recorder, "fills, with a number of several types,")
         dtype = recorder.value_of(fill_value).dtype
-    return filled(recorder, np.full, extents, fill_value, np.dtype(dtype), order)
+    return of_one_number(recorder, np.full, extents, fill_value, np.dtype(dtype), order)
 
 
 @implements(np.arange)

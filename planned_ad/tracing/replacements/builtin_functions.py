@@ -344,10 +344,10 @@ def builtin_replacements(recorder: Recorder) -> dict[int, object]:
         items = as_expression(recorder, items)
         if is_generator_expression(items):
             return joined(recorder, items, start, operator.add)
-        if issubclass(type(items), TracedArray) and not items.is_known and start == 0 and items.ndim:
-            return items.sum(axis=0)
-        if issubclass(type(items), VaryingArray) and start == 0:
-            return items.sum(axis=0)
+        is_array = issubclass(type(items), TracedArray) and not items.is_known and items.ndim
+        if (is_array or issubclass(type(items), VaryingArray)) and type(start) in (int, float) and start == 0:
+            is_narrow = items.dtype.kind in "iu" and items.dtype.itemsize < 8  # NumPy adds them in 64 bits
+            return builtins.sum(items, start) if is_narrow else items.sum(axis=0)
         if is_traced_list(items) and not items.is_plain:
             recorder.mark()
             return joined(recorder, (item for item in items), start, operator.add)
