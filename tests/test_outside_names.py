@@ -560,3 +560,19 @@ def test_no_name_of_ours_is_among_what_a_plan_relies_on() -> None:
 
     shown = str(planned_ad.compile(f, (np.ones(3),)).explain())
     assert "SCALE" in shown and "__planned_ad" not in shown
+
+
+def test_the_room_of_a_queue_and_the_length_of_a_long_list_count() -> None:
+    queue, table, places = collections.deque([1.0, 2.0], maxlen=3), list(range(600)), {k: k for k in range(600)}
+
+    def f(x):
+        return x[0] * (queue.maxlen or 1) + len(queue) + 10 * len(table) + len(places)
+
+    plan = planned_ad.compile(f, np.ones(3), check=False)
+    assert plan(np.ones(3)) == f(np.ones(3))
+    queue = collections.deque(queue, maxlen=5)
+    assert plan(np.ones(3)) == f(np.ones(3))
+    table.append(0)
+    assert plan(np.ones(3)) == f(np.ones(3))
+    del places[0]
+    assert plan(np.ones(3)) == f(np.ones(3))

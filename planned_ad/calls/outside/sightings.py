@@ -433,7 +433,8 @@ class Walk:
 
     def visit_list(self, items: list, path: str) -> None:
         if list.__len__(items) > MOST_ITEMS:
-            self.see(path, ("list", Same(items)), f"{len(items)} items", False)
+            self.row(watchtable.length_of(items))
+            self.see(path, ("list", Same(items), list.__len__(items)), f"{len(items)} items", False)
             self.note(f"the items of `{path}` ({len(items)}) are not compared")
             return
         self.row(watchtable.items_of(items))
@@ -447,11 +448,11 @@ class Walk:
         whole = whole or (isinstance(items, collections.Counter) and self.names.compares)
         used = keys if whole else list(filter(self.names.may_be_key, keys))
         whole, used = whole or not used, used or keys
+        self.row(watchtable.length_of(items))
         if whole and len(keys) > MOST_ITEMS:
-            self.see(path, ("dict", Same(items)), f"{len(keys)} items", False)
+            self.see(path, ("dict", Same(items), len(keys)), f"{len(keys)} items", False)
             self.note(f"the items of `{path}` ({len(keys)}) are not compared")
             return
-        self.row(watchtable.length_of(items))
         if whole and is_ordered:
             self.compare_in_python(lambda walk: walk.visit(items, path), f"`{path}`, an OrderedDict")
         chosen = keys

@@ -71,7 +71,8 @@ def visit_defaultdict(walk: Walk, items: collections.defaultdict, path: str) -> 
     walk.visit_dict(items, path)
 
 
-def visit_deque(walk: Walk, items: Iterable[Any], path: str) -> None:
+def visit_deque(walk: Walk, items: collections.deque, path: str) -> None:
+    walk.see(path, ("maxlen", items.maxlen), f"at most {items.maxlen} items", False)
     walk.compare_in_python(lambda walk: walk.visit(items, path), f"`{path}`, a {type(items).__name__}")
     walk.visit_items(items, path)
 

@@ -97,8 +97,10 @@ def class_of(obj: object) -> Row:
     return cell(id(obj) + OBJECT_CLASS, id(type(obj)), obj, type(obj))
 
 
-def length_of(items: dict) -> Row:
-    return cell(id(items) + DICT_LENGTH, dict.__len__(items), items)
+def length_of(items: dict | list) -> Row:
+    """How many items there are: where a dict says it, a list does."""
+    count = list.__len__(items) if isinstance(items, list) else dict.__len__(items)
+    return cell(id(items) + DICT_LENGTH, count, items)
 
 
 def size_of_class(cls: type) -> Row:
