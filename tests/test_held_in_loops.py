@@ -85,6 +85,21 @@ def attributes_of_functions(x):
     return s
 
 
+def names_of_functions(x):
+    def named(name):
+        def g(v):
+            return v
+
+        g.__name__ = name
+        return g
+
+    g, s = named("first"), 0.0
+    for v in x:
+        s += g(v) if g.__name__ == "first" else 2.0 * g(v)
+        g = named("second")
+    return s
+
+
 def made_by_their_class(x):
     p, s = Widened(0.0, 1.0), 0.0
     for v in x:
@@ -164,7 +179,7 @@ def errors_on_some_ways(x):
 
 
 PROGRAMS = [
-    keyword_defaults, signs_of_defaults, attributes_of_functions, made_by_their_class, with_attributes,
+    keyword_defaults, signs_of_defaults, attributes_of_functions, names_of_functions, made_by_their_class, with_attributes,
     members_of_enumerations, texts_of_arrays, texts_with_a_rule_of_their_own, close_to_infinity, errors_on_some_ways,
 ]  # fmt: skip
 

@@ -221,6 +221,13 @@ def in_a_file(x):
     return penalty(x, tick)
 
 
+def read_from_a_file(x):
+    with tempfile.TemporaryFile() as file:
+        file.write(bytes(range(1, 61)))
+        file.seek(0)
+        return penalty(x, lambda: file.read(1)[0])
+
+
 def calls_of_a_mock(x):
     mock = unittest.mock.Mock()
 
@@ -410,7 +417,7 @@ PROGRAMS: dict[str, Callable] = {
     f.__name__: f
     for f in (
         metaclass, descriptor, base_class, property_function, keywords_of_a_partial, variable_of_a_context, in_a_queue,
-        in_a_file, calls_of_a_mock, decorating_context, awaiting, children, children_of_a_seed,
+        in_a_file, read_from_a_file, calls_of_a_mock, decorating_context, awaiting, children, children_of_a_seed,
     )
 }  # fmt: skip
 ROLLED = ("key", "frozenset", "slice", "base_class", "property_function", "keywords_of_a_partial", "decorating_context")
@@ -435,7 +442,7 @@ def test_it_takes_the_look_to_see_it(name: str, monkeypatch: pytest.MonkeyPatch)
 
 def test_what_cannot_be_looked_into_is_tried_with_other_inputs() -> None:
     def f(x):
-        with tempfile.TemporaryFile() as file:
+        with tempfile.TemporaryFile("wb") as file:
             return penalty(x, lambda: file.write(b"a") * file.tell())
 
     plan = planned_ad.compile(f, EXAMPLE, unroll=0)

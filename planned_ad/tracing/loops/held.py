@@ -243,8 +243,9 @@ def same(a: Any, b: Any) -> bool:
 
 def _same_closure(a: types.FunctionType, b: types.FunctionType) -> bool:
     cells, others = a.__closure__ or (), b.__closure__ or ()
+    names = [(f.__name__, f.__qualname__, f.__module__, f.__doc__) for f in (a, b)]
     held = [(f.__defaults__ or (), f.__kwdefaults__ or {}, f.__dict__) for f in (a, b)]
-    return all(x is y for x, y in zip(cells, others)) and all(map(_same_items, *held))
+    return names[0] == names[1] and all(x is y for x, y in zip(cells, others)) and all(map(_same_items, *held))
 
 
 def _same_items(a: Any, b: Any) -> bool:

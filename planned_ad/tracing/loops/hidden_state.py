@@ -246,11 +246,21 @@ def parts_inside(obj: Any) -> Iterable[Any] | None:
         return [repr(obj.getstate()), *attributes_of_any(obj)]
     if isinstance(obj, PICKLED):
         return [obj.__reduce_ex__(2)]  # its numbers, and where it stands
+    if isinstance(obj, io.IOBase) and not obj.closed and obj.readable() and obj.seekable():
+        return [place_read(obj)]
     if type(obj).__module__.startswith("numpy.random") and hasattr(obj, "state"):
         return [obj.state]
     found = attributes_of_any(obj)
     own = [r for r in gc.get_referents(obj) if not isinstance(r, type) and r is not getattr(obj, "__dict__", None)]
     return [*found, *own] if (found and not isinstance(obj, io.IOBase)) or type(obj) in SHOWN else None
+
+
+def place_read(file: Any) -> Any:
+    """Up to where a file has been read; another thing each time where it does not say that, as `for line in file`."""
+    try:
+        return file.tell()
+    except OSError:
+        return object()
 
 
 def attributes_of_any(obj: Any) -> list[Any]:
