@@ -179,8 +179,9 @@ def errors_on_some_ways(x):
 
 
 PROGRAMS = [
-    keyword_defaults, signs_of_defaults, attributes_of_functions, names_of_functions, made_by_their_class, with_attributes,
-    members_of_enumerations, texts_of_arrays, texts_with_a_rule_of_their_own, close_to_infinity, errors_on_some_ways,
+    keyword_defaults, signs_of_defaults, attributes_of_functions, names_of_functions, made_by_their_class,
+    with_attributes, members_of_enumerations, texts_of_arrays, texts_with_a_rule_of_their_own, close_to_infinity,
+    errors_on_some_ways,
 ]  # fmt: skip
 
 

@@ -4,7 +4,8 @@ A list comprehension keeps its list on Python's stack. In the copy of a function
 reads `collected((f(v) for v in x))`, `list(items)` reads `collected(items, list)`, and an assigned list display `[a]`
 or `[a] * n` reads `display([a] * n)`, as do empty ones in it and those that are appended; `deque(items)` reads
 `queue(deque, items)`, and `items.index(v)` reads `index(items, v)`. `kind is float` reads
-`itself(kind) is itself(float)`: the tracer has classes of its own in place of the real ones. Where data decide what
+`is_one(kind, float) is SAME`: the tracer has classes of its own in place of the real ones, and which member of an
+enumeration a variable holds may be data. Where data decide what
 is None, `v is None` reads `is_none(v)`; where the index of a loop is asked for its number by what it is an index of,
 `a[i][j]` reads `item_of(a, i, j)`, `k in items` reads `is_in(k, items)` and `d.get(k)` reads
 `item_or_default(d, k)`. `for v in items` always reads `for v in items_of_loop(items)`: a list gives its items to
@@ -51,9 +52,11 @@ from .written_calls import (
     HAS,
     INDEX,
     IS_NONE,
+    IS_ONE,
     ITEM,
     ITSELF,
     LENGTH,
+    ONE,
     QUEUE,
     RECORD,
     ROW,
@@ -279,6 +282,10 @@ class _Written(ast.NodeTransformer):
             found = _call(HAS, node, node.left, _as_row(node.comparators[0]))
             return found if isinstance(node.ops[0], ast.In) else ast.copy_location(ast.UnaryOp(ast.Not(), found), node)
         operands = [node.left, *node.comparators]
+        are_known = any(isinstance(part, ast.Constant) for part in operands)
+        if len(node.ops) == 1 and isinstance(node.ops[0], ast.Is | ast.IsNot) and not are_known:
+            node.left, node.comparators = _call(IS_ONE, node, *operands), [_name(ONE, node)]
+            return node
         places: set[int] = set()
         for place, (operator, pair) in enumerate(zip(node.ops, itertools.pairwise(operands))):
             is_known = any(isinstance(part, ast.Constant) and not (self.nones and _is_none(part)) for part in pair)
@@ -408,8 +415,12 @@ def _repeats_a_display(value: ast.expr) -> bool:
 
 
 def _call(name: str, place: ast.expr, *arguments: ast.expr) -> ast.Call:
-    function = ast.copy_location(ast.Name(name, ast.Load()), place)
+    function = _name(name, place)
     for argument in arguments:
         if not hasattr(argument, "lineno"):
             ast.copy_location(argument, place)
     return ast.copy_location(ast.Call(function, list(arguments), []), place)
+
+
+def _name(name: str, place: ast.expr) -> ast.Name:
+    return ast.copy_location(ast.Name(name, ast.Load()), place)

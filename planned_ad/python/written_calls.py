@@ -11,6 +11,7 @@ from .exit_syntax import EXITS
 
 COLLECTED, DISPLAY, QUEUE = "__planned_ad_collected__", "__planned_ad_display__", "__planned_ad_queue__"
 RECORD, TABLE = "__planned_ad_record__", "__planned_ad_table__"
+IS_ONE, ONE = "__planned_ad_is_one__", "__planned_ad_one__"
 ITSELF, IS_NONE, SORT = "__planned_ad_itself__", "__planned_ad_is_none__", "__planned_ad_sort__"
 INDEX, EACH = "__planned_ad_index__", "__planned_ad_each__"
 ITEM, ROW, LENGTH = "__planned_ad_item__", "__planned_ad_row__", "__planned_ad_length__"
@@ -45,6 +46,14 @@ def queue(kind: Any, *args: Any, **options: Any) -> Any:
 def itself(obj: object) -> object:
     """What is compared by `is`; the tracer has its own."""
     return obj
+
+
+SAME = object()
+
+
+def is_one(a: object, b: object) -> object:
+    """What stands for `a is b` as `is_one(a, b) is SAME`; the tracer has its own."""
+    return SAME if a is b else None
 
 
 def is_none(obj: object) -> bool:
@@ -104,8 +113,8 @@ def items_of_loop(items: Any) -> Any:
     return items
 
 
-HELPERS = {
+HELPERS: dict[str, Any] = {
     SORT: sort, COLLECTED: collected, DISPLAY: display, RECORD: record, TABLE: dict_made, QUEUE: queue, ITSELF: itself,
     IS_NONE: is_none, EXITS: exits, ITEM: item_of, ROW: chosen_row, LENGTH: item_count, INDEX: index,
-    EACH: tested_items, HAS: is_in, GET: item_or_default, RUN: items_of_loop,
+    IS_ONE: is_one, ONE: SAME, EACH: tested_items, HAS: is_in, GET: item_or_default, RUN: items_of_loop,
 }  # fmt: skip

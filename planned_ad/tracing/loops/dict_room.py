@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .dict_keys import MOST_PLACES, Range, are_texts, number_of_part, texts_in
 from .forms import Unchanged
 from .held import is_number
+from .letters import Text
 from .stored_forms import Array, Number
 from .written_forms import common_number
 
@@ -30,7 +31,7 @@ class TableRoom:
     ranges: tuple[Range, ...] | None = None
     of_tuples: bool = False
     form: Number | Array | None = None
-    texts: tuple[str, ...] = ()
+    texts: tuple[Text, ...] = ()
     are_texts: tuple[bool, ...] = ()
     order: tuple[Any, ...] | None = None
 
@@ -46,7 +47,7 @@ class TableRoom:
         types = [getattr(room.form, "types", None) for room in (self, other)]
         return self == other and types[0] == types[1]
 
-    def with_texts(self, texts: Iterable[str]) -> TableRoom:
+    def with_texts(self, texts: Iterable[Text]) -> TableRoom:
         """With these among the texts that there are."""
         found = tuple(dict.fromkeys((*self.texts, *texts)))
         return self if found == self.texts else replace(self, texts=found)

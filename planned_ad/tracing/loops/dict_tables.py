@@ -351,7 +351,7 @@ def may_have(items: dict[Any, Any], texts: Collection[str]) -> bool:
     return not items or (not known.isdisjoint(texts) if texts else not all(all(are_texts(key)) for key in items))
 
 
-def follow_dicts(recorder: Recorder, frame: types.FrameType, texts: Collection[str] = ()) -> None:
+def follow_dicts(recorder: Recorder, frame: types.FrameType, texts: Collection[Any] = ()) -> None:
     """An integer or a text that is not known is a key: the dicts that may have it are tables, unless that was tried."""
     decisions, found = recorder.scopes.decisions, False
     for items, site in recorder.flow.dicts.values():

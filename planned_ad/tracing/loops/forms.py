@@ -56,7 +56,7 @@ from .held import (
     taken_apart,
 )
 from .lengths_of_data import as_of_any_length, of_any_length
-from .letters import CODE, Letters, all_texts, may_be_text
+from .letters import CODE, Letters, Text, all_texts, may_be_text
 from .none_or_value import PARTS, NoneOrValue, optional
 from .object_contents import attributes_held
 from .object_copies import note_copy
@@ -133,7 +133,7 @@ def as_letters(a: HandedOn, b: HandedOn) -> tuple[HandedOn, HandedOn]:
     return form_of_letters(letters, a), form_of_letters(letters, b)
 
 
-def texts_of(form: HandedOn) -> tuple[str | None, ...] | None:
+def texts_of(form: HandedOn) -> tuple[Text, ...] | None:
     """The texts that something of this form may be; None where it is no text."""
     if isinstance(form, Items):
         return form.kind.texts if isinstance(form.kind, Letters) else None

@@ -1,12 +1,14 @@
 """Texts of which the index of a loop says which one, `s[i]`, or data: `state = "falling"` on one side of a branch.
 
-Of those the tape has a number, their place among all that there are. None may be among those that branches leave.
+Members of enumerations are as texts here: `state = Phase.FALLING`. Of those the tape has a number, their place among
+all that there are. None may be among those that branches leave.
 Whether two are equal is a test of data, and what a dict or a list has for one is read from a table; whatever else is
 asked of a text unrolls the loop, and outside of loops takes a guard.
 """
 
 from __future__ import annotations
 
+import enum
 import functools
 import sys
 import types
@@ -26,16 +28,20 @@ from ..values.scalar_tracer import ScalarTracer
 from .form import HandedOn
 
 CODE = ("code",)
+MEMBERS = ("value", "name", "_value_", "_name_")
 KEPT = frozenset(("__class__", "__doc__", "__getattribute__", "__init__", "__init_subclass__", "__new__"))
 PLAIN = (str, int, float, bool, bytes, type(None))  # what no text but a `str` is equal to
 ASKED_FOR = ("__bool__", "__radd__", "__index__", "__int__", "__float__", "__call__", "__array__")
+
+
+Text = str | enum.Enum | None
 
 
 @dataclass(frozen=True)
 class Letters:
     """The texts that a letter may be: the kind of thing that it is handed on as."""
 
-    texts: tuple[str | None, ...]
+    texts: tuple[Text, ...]
     is_chosen: bool = False  # by branches
 
     def made(self, code: Any) -> Any:
@@ -75,9 +81,15 @@ class Letter:
         frame = sys._getframe(1)
         if not is_user_frame(frame):
             return type(self)
-        if None in self.letters.texts:
+        kinds = {type(text) for text in self.letters.texts}
+        if type(None) in kinds or len(kinds) > 1:
             return self.known("for its class").__class__
-        return as_written(str, frame)
+        return as_written(kinds.pop(), frame)
+
+    @property
+    def are_members(self) -> bool:
+        """Whether all are members of enumerations, or None: things of which there is one each."""
+        return not any(type(text) is str for text in self.letters.texts)
 
     def is_none(self) -> Any:
         """Whether it is None: a test of data."""
@@ -120,7 +132,7 @@ class Letter:
         if code is not None:
             return self.code, code
         if type(other) is not Letter:
-            return False if type(other) in PLAIN else NotImplemented
+            return False if type(other) in PLAIN or is_member(other) else NotImplemented
         texts, recorder = other.letters.texts, self.recorder
         places = [texts.index(text) if text in texts else -1 for text in self.letters.texts]
         return recorder.concrete(np.array(places))[self.code].item(), other.code
@@ -136,7 +148,24 @@ class Letter:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
+        found = self.attributes(name)
+        if found is not None:
+            return found
         return getattr(self.known(f"for .{name}"), name)
+
+    def attributes(self, name: str) -> Any:
+        """Of members of enumerations, their names and values, where these are texts, or numbers of one class."""
+        if not all(map(is_member, self.letters.texts)) or name not in MEMBERS:
+            return None
+        values = [getattr(text, name) for text in self.letters.texts]
+        kinds = set(map(type, values))
+        if kinds == {str}:
+            texts = tuple(dict.fromkeys(values))
+            places = self.recorder.concrete(np.array([*map(texts.index, values)]))
+            return Letter(Letters(texts, self.letters.is_chosen), places[self.code].item())
+        if kinds not in ({int}, {float}) or not all(abs(value) < 1 << 53 for value in values):
+            return None
+        return self.recorder.concrete(np.array(values))[self.code].item()
 
     def known(self, what: str) -> Any:
         """The text that is asked for itself, `what` for: outside of loops a guard says which one it is."""
@@ -184,18 +213,28 @@ def equals_as_text(kind: type[str]) -> bool:
     return kind is np.str_ or (kind.__eq__ is str.__eq__ and kind.__ne__ is str.__ne__)
 
 
+def is_member(value: object) -> bool:
+    """Whether it is a member of an enumeration that is equal to itself alone."""
+    return isinstance(value, enum.Enum) and type(value).__eq__ is object.__eq__
+
+
+def is_text(value: object) -> bool:
+    """Whether it is a text that is known, or as one."""
+    return type(value) is str or is_member(value)
+
+
 def may_be_text(value: Any) -> bool:
     """Whether it may take turns with texts, of which data say which one."""
-    return value is None or type(value) in (str, Letter)
+    return value is None or type(value) is Letter or is_text(value)
 
 
-def all_texts(*values: Any) -> tuple[str | None, ...]:
+def all_texts(*values: Any) -> tuple[Text, ...]:
     """The texts that these may be."""
     found = [text for value in values for text in (value.letters.texts if type(value) is Letter else (value,))]
     return tuple(dict.fromkeys(found))
 
 
-def may_be_chosen(recorder: Recorder, texts: tuple[str | None, ...]) -> bool:
+def may_be_chosen(recorder: Recorder, texts: tuple[Text, ...]) -> bool:
     """Whether a variable may hold one of these, as data say. Where it may be None, functions have to ask for that."""
     decisions = recorder.scopes.decisions
     if None in texts and decisions.nones is None and decisions.letters is not False:
@@ -212,7 +251,7 @@ def letters_of(recorder: Recorder, items: Any) -> tuple[Letters, list[int]] | No
     """The texts among items, and the place of each among them."""
     if recorder.scopes.decisions.letters is False:
         return None
-    texts = tuple(sorted(set(items)))
+    texts = tuple(sorted(set(items)) if all(type(item) is str for item in items) else dict.fromkeys(items))
     places = {text: place for place, text in enumerate(texts)}
     return Letters(texts), [places[item] for item in items]
 

@@ -12,7 +12,10 @@ from .references import RecordInRow
 def class_seen(obj: Any) -> type | None:
     """That of a text that data choose, or of a record; None of other things. Whether it is None is a test of data."""
     if type(obj) is Letter:
-        return NoneType if None in obj.letters.texts and obj.is_none() else str
+        if None in obj.letters.texts and obj.is_none():
+            return NoneType
+        kinds = {type(text) for text in obj.letters.texts if text is not None}
+        return kinds.pop() if len(kinds) == 1 else type(obj.known("for its class"))
     if not issubclass(type(obj), RecordInRow):
         return None
     kind: type = NoneType if RecordInRow.is_none(obj) else obj.record_memory.record_kind

@@ -22,8 +22,10 @@ from ...tape.tape import Value
 from ..lengths.elements import UNBOUNDED, Length, RunTime
 from ..lengths.ragged import RaggedArray
 from ..lengths.run_time_arrays import RunTimeArray
+from ..lengths.sources import snapshot
 from ..record.recorder import Recorder
 from ..record.traced import TracedArray
+from ..values.array_tracer import ArrayTracer
 from ..values.elementwise import elementwise
 from ..values.flat import FlatView
 from ..values.loop_index import expression_of, index_of, plain_or_traced
@@ -292,9 +294,18 @@ def ndindex(recorder: Recorder, *shape: Any) -> Any:
     return NestedIterator(tuple(axis.sequence() for axis in axes), lambda *indices: indices)
 
 
+def pool_of(recorder: Recorder, obj: Any) -> Sequence | None:
+    """As `sequence_of`, of the items that there are now: `itertools.product` and its like begin with `tuple(items)`."""
+    if type(obj) is ArrayTracer and obj.ndim == 1 and not obj.storage.is_concrete:
+        obj = snapshot(obj)
+    elif type(obj) in (TracedList, RunTimeList, RaggedArray) or (type(obj) is RunTimeArray and obj.ndim == 1):
+        obj = obj.copy()
+    return sequence_of(recorder, tuple(obj) if type(obj) is list else obj)
+
+
 def product(recorder: Recorder, *items: Any, repeat: int = 1) -> Any:
     """`itertools.product`."""
-    sequences = [sequence_of(recorder, item) for item in items] * repeat
+    sequences = [pool_of(recorder, item) for item in items] * repeat
     if not sequences or any(s is None for s in sequences):
         return itertools.product(*items, repeat=repeat)
     rows = rows_of_product(items, repeat) if len(sequences) > 2 else None
@@ -448,7 +459,7 @@ def arranged(arrange: Callable[..., Any]) -> Callable[..., Any]:
     """`itertools.combinations` and its like: which items an iteration takes stands in a table."""
 
     def ours(recorder: Recorder, items: Any, /, r: Any = None) -> Any:
-        sequence = None if type(items) is TracedList else sequence_of(recorder, items)  # it takes a list as it is now
+        sequence = None if type(items) is TracedList else pool_of(recorder, items)
         if sequence is None or type(sequence.length) is not int or type(r) is not int or not r:
             return arrange(items) if r is None else arrange(items, r)
         table = table_of(recorder, tuple(arrange(builtins.range(sequence.length), r)))

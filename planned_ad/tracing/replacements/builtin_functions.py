@@ -22,6 +22,7 @@ from ..complex.pairs import complex_from
 from ..lengths.varying import VaryingArray
 from ..loops.consumers import assigns, is_generator_expression, joined
 from ..loops.expressions import as_expression
+from ..loops.letters import Letter
 from ..loops.list_in_trace import is_traced_list
 from ..loops.none_or_value import decided
 from ..loops.seen_classes import class_seen
@@ -357,8 +358,8 @@ def builtin_replacements(recorder: Recorder) -> dict[int, object]:
     def is_instance(obj: Any, kinds: Any, /) -> bool:
         obj = decided(obj)
         seen = obj.kind if is_traced_list(obj) else class_seen(obj)
-        if seen in PLAIN_KINDS:
-            return issubclass(seen, kinds)
+        if seen in PLAIN_KINDS or type(obj) is Letter:
+            return issubclass(seen, kinds)  # type: ignore[arg-type]
         if not issubclass(type(obj), Traced):
             return isinstance(obj, kinds)
         if type(obj) is ScalarTracer and obj.types:

@@ -17,8 +17,8 @@ import numpy as np
 
 from ...errors import UnsupportedError
 from ...python.shadows import ShadowClass, real_class
-from ...python.written_calls import is_none, itself
-from ..loops.letters import Letter
+from ...python.written_calls import SAME, is_none, is_one, itself
+from ..loops.letters import Letter, may_be_text
 from ..loops.none_or_value import NoneOrValue, decided
 from ..loops.references import RecordInRow
 from ..loops.seen_classes import class_seen
@@ -122,11 +122,11 @@ def real_behind(obj: Any) -> Any:
 def identity_replacements(recorder: Recorder) -> dict[int, object]:
     """What asks for identity."""
 
-    asked: list[tuple[int, int, int, Any]] = []  # frame, line and instruction that asked last, and the number
+    asked: list[tuple[int, int, int, Any]] = []  # frame, line and place that asked last, and the number
 
-    def of_one(obj: Any) -> Any:
+    def of_one(obj: Any, frame: types.FrameType | None = None, side: int = 0) -> Any:
         """One side of an `is`: whether two numbers are one object is not known where loops or branches leave them."""
-        found, frame = real_behind(obj), sys._getframe(1)
+        found, frame = real_behind(obj), frame or sys._getframe(1)
         if type(found) is Letter:
             return found.known("to be compared with `is`")
         if recorder.is_scalar(found) and found.dtype.kind == "b" and not found.types:  # of which there are two objects
@@ -134,7 +134,7 @@ def identity_replacements(recorder: Recorder) -> dict[int, object]:
         if recorder.is_scalar(found) and found.value in recorder.chosen:
             recorder.scopes.decisions.chosen = True
             raise recorder.scopes.restart()
-        place, before = (id(frame), frame.f_lineno, frame.f_lasti), asked.pop() if asked else None
+        place, before = (id(frame), frame.f_lineno, 2 * frame.f_lasti + side), asked.pop() if asked else None
         if recorder.identity is not None:
             recorder.identity.compared(found, place)
         if recorder.scopes.depth and recorder.is_scalar(found):
@@ -151,11 +151,17 @@ def identity_replacements(recorder: Recorder) -> dict[int, object]:
             recorder.identity.asked_alone(found)
         return id(found)
 
-    def is_(a: Any, b: Any, /) -> bool:
-        return of_one(a) is of_one(b)
+    def is_(a: Any, b: Any, /, frame: types.FrameType | None = None) -> bool:
+        """Of members of enumerations which is which is a test of data, as for texts it is which are equal."""
+        letters = next((obj for obj in (a, b) if type(obj) is Letter), None)
+        if letters is not None and letters.are_members and all(map(may_be_text, (a, b))):
+            return bool(a == b)
+        frame = frame or sys._getframe(1)
+        return of_one(a, frame) is of_one(b, frame, side=1)  # type: ignore[no-any-return]
 
     return {
         id(itself): of_one,
+        id(is_one): lambda a, b: SAME if is_(a, b, sys._getframe(1)) else None,
         id(is_none): lambda obj: (
             obj.is_none() if type(obj) is Letter or issubclass(type(obj), RecordInRow) else decided(obj) is None
         ),
