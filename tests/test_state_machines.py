@@ -53,7 +53,7 @@ def tables(x):
         total += ratios[gear] * v
         times[gear] = times.get(gear, 0) + 1
         gear = Gear.RISE if v > 0.7 else Gear.STAND if v > 0.3 else Gear.FALL
-    return total + sum(count**2 * x[0] for count in times.values())
+    return total + sum(times.get(gear, 0) ** 2 * x[0] for gear in Gear)
 
 
 def matched(x):

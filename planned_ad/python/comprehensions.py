@@ -4,7 +4,7 @@ A list comprehension keeps its list on Python's stack. In the copy of a function
 reads `collected((f(v) for v in x))`, `list(items)` reads `collected(items, list)`, and an assigned list display `[a]`
 or `[a] * n` reads `display([a] * n)`, as do empty ones in it and those that are appended; `deque(items)` reads
 `queue(deque, items)`, and `items.index(v)` reads `index(items, v)`. `kind is float` reads
-`is_one(kind, float) is SAME`: the tracer has classes of its own in place of the real ones, and which member of an
+`are_one(kind, float) is SAME`: the tracer has classes of its own in place of the real ones, and which member of an
 enumeration a variable holds may be data. Where data decide what
 is None, `v is None` reads `is_none(v)`; where the index of a loop is asked for its number by what it is an index of,
 `a[i][j]` reads `item_of(a, i, j)`, `k in items` reads `is_in(k, items)` and `d.get(k)` reads

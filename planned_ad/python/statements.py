@@ -6,10 +6,11 @@ import ast
 import builtins
 import dataclasses
 import dis
+import enum
 import functools
 import reprlib
 import types
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -225,22 +226,53 @@ def _while_part(code: types.CodeType, instruction: int) -> tuple[Extent, bool] |
     return None
 
 
+Names = Mapping[str, Any]  # the globals of a function
+
+
+def asks_identity(frame: types.FrameType) -> bool:
+    """Whether a function that runs asks with `is` whether two variables, attributes or items are one."""
+    return _asks(frame.f_code, frame.f_globals)
+
+
+def _asks(code: types.CodeType, names: Names) -> bool:
+    return any(not any(_is_member(*part, names) for part in parts) for parts in _compared_by_identity(code))
+
+
 @functools.lru_cache(maxsize=1024)
-def asks_identity(code: types.CodeType) -> bool:
-    """Whether a function asks with `is` whether two variables, attributes or items are one."""
+def _compared_by_identity(code: types.CodeType) -> list[list[tuple[str, str]]]:
+    """What a function compares with `is` where all of it may be arrays or objects: the attributes of globals in it."""
     if dis.opmap["IS_OP"] not in code.co_code[::2]:
-        return False
+        return []
     tree = syntax_of(code)
     lines = [line for _, _, line in code.co_lines() if line]
     if tree is None or not lines:
-        return False
-    return any(
-        isinstance(node, ast.Compare)
+        return []
+    found = [
+        [node.left, *node.comparators]
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Compare)
         and min(lines) <= node.lineno <= max(lines)
         and any(isinstance(operator, ast.Is | ast.IsNot) for operator in node.ops)
-        and all(_may_be_array(operand, code) for operand in (node.left, *node.comparators))
-        for node in ast.walk(tree)
-    )
+    ]
+    own = (*code.co_varnames, *code.co_cellvars, *code.co_freevars)
+    return [
+        [
+            (part.value.id, part.attr)
+            for part in parts
+            if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and part.value.id not in own
+        ]
+        for parts in found
+        if all(_may_be_array(part, code) for part in parts)
+    ]
+
+
+def _is_member(name: str, attribute: str, names: Names) -> bool:
+    """Whether this is a member of an enumeration, as `Phase.FALL`."""
+    try:
+        kind = names[name]
+    except KeyError:
+        return False
+    return isinstance(kind, enum.EnumType) and attribute in kind.__members__
 
 
 WHILE_SHOWN = {dataclasses.__file__, reprlib.__file__}  # which object's `repr` is being made, by its identity
@@ -249,7 +281,7 @@ WHILE_SHOWN = {dataclasses.__file__, reprlib.__file__}  # which object's `repr` 
 BY_NAME = {"id", "is_", "is_not", "ref", "WeakSet", "WeakKeyDictionary", "WeakValueDictionary"}
 
 
-def may_ask_identity(code: types.CodeType, is_inner: bool = False) -> bool:
+def may_ask_identity(code: types.CodeType, known: Names, is_inner: bool = False) -> bool:
     """As `asks_identity`, of a function and those in it, and by `id`, `operator.is_`, `weakref.ref` and such too."""
     if code.co_filename in WHILE_SHOWN:
         return False
@@ -258,7 +290,7 @@ def may_ask_identity(code: types.CodeType, is_inner: bool = False) -> bool:
     # In methods of classes that stand in no function, `super()` leads to `identity_methods`.
     goes_on = "object" in names or (is_inner and "super" in names)
     by_name = BY_NAME & names or (goes_on and {*IDENTITY_METHODS, "__repr__"} & names)
-    return bool(by_name) or asks_identity(code) or any(may_ask_identity(each, True) for each in inner)
+    return bool(by_name) or _asks(code, known) or any(may_ask_identity(each, known, True) for each in inner)
 
 
 def _may_be_array(operand: ast.expr, code: types.CodeType) -> bool:

@@ -51,8 +51,8 @@ def itself(obj: object) -> object:
 SAME = object()
 
 
-def is_one(a: object, b: object) -> object:
-    """What stands for `a is b` as `is_one(a, b) is SAME`; the tracer has its own."""
+def are_one(a: object, b: object) -> object:
+    """What stands for `a is b` as `are_one(a, b) is SAME`; the tracer has its own."""
     return SAME if a is b else None
 
 
@@ -116,5 +116,5 @@ def items_of_loop(items: Any) -> Any:
 HELPERS: dict[str, Any] = {
     SORT: sort, COLLECTED: collected, DISPLAY: display, RECORD: record, TABLE: dict_made, QUEUE: queue, ITSELF: itself,
     IS_NONE: is_none, EXITS: exits, ITEM: item_of, ROW: chosen_row, LENGTH: item_count, INDEX: index,
-    IS_ONE: is_one, ONE: SAME, EACH: tested_items, HAS: is_in, GET: item_or_default, RUN: items_of_loop,
+    IS_ONE: are_one, ONE: SAME, EACH: tested_items, HAS: is_in, GET: item_or_default, RUN: items_of_loop,
 }  # fmt: skip

@@ -256,7 +256,7 @@ class Branches:
         side.handed_on, side.direct = frozenset(places), frozenset(direct)
         with self.recorder.builder.between_statements():
             self.choose(active, now, places)
-            if any(asks_identity(f.f_code) for f in frames) and any(map(is_copy, active.node.chosen.values())):
+            if any(map(asks_identity, frames)) and any(map(is_copy, active.node.chosen.values())):
                 raise splits.split(self.recorder, active.site) or self.refused(IDENTITY)
             self.hand_on(active, now, places, direct)
         self.end(active, side, before)

@@ -18,7 +18,7 @@ from .counts import Count
 from .form import HandedOn
 from .forms import Items, Rows, Unchanged, as_letters, as_optional, elements_of, joined
 from .held import is_made_of_attributes, is_number, number_type, taken_apart
-from .letters import Letter, Letters, is_text, may_be_chosen
+from .letters import Letter, Letters, is_text_or_member, may_be_chosen
 from .none_or_value import NoneOrValue
 from .object_copies import may_be_copied
 from .references import RecordInRow
@@ -48,7 +48,7 @@ def element_form(recorder: Recorder, element: Any, depth: int, objects: int = MO
         storage = element.storage
         is_outside = type(storage) is Storage and storage.depth <= depth and not storage.carried
         return Unchanged(element) if is_outside else Array(element.dtype, element.shape)
-    if element is None or is_text(element):
+    if element is None or is_text_or_member(element):
         return Unchanged(element)
     if kind is TracedList or kind is list:
         return form_of_list(recorder, elements_of(element), depth, objects)

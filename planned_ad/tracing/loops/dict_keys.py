@@ -13,7 +13,7 @@ import numpy as np
 from ..record.promotion import INT
 from ..values.loop_index import LoopIndex
 from ..values.scalar_tracer import ScalarTracer
-from .letters import Letter, Text, is_text
+from .letters import Letter, Text, is_text_or_member
 
 if TYPE_CHECKING:
     from ..record.recorder import Recorder
@@ -27,23 +27,23 @@ def texts_in(key: Any) -> list[Text]:
     """The texts that the parts of a key may be."""
     parts = key if type(key) is tuple else (key,)
     texts = [part.letters.texts if type(part) is Letter else (part,) for part in parts]
-    return [text for text in itertools.chain(*texts) if is_text(text)]
+    return [text for text in itertools.chain(*texts) if is_text_or_member(text)]
 
 
 def are_texts(key: Any) -> tuple[bool, ...]:
     """Which of its parts are texts."""
     parts = key if type(key) is tuple else (key,)
-    return tuple(type(part) is Letter or is_text(part) for part in parts)
+    return tuple(type(part) is Letter or is_text_or_member(part) for part in parts)
 
 
 def is_all_known(key: Any) -> bool:
     """Whether it is a plain integer or text, or made of such."""
-    return all(type(part) is int or is_text(part) for part in (key if type(key) is tuple else (key,)))
+    return all(type(part) is int or is_text_or_member(part) for part in (key if type(key) is tuple else (key,)))
 
 
 def number_of_part(recorder: Recorder, part: Any, texts: tuple[Text, ...]) -> Any:
     """An integer, as it is; a text of these by its place."""
-    if is_text(part):
+    if is_text_or_member(part):
         return texts.index(part)
     if type(part) is not Letter:
         return part
@@ -62,11 +62,11 @@ def may_be(recorder: Recorder, key: Any) -> list[Any] | None:
     parts, each = key if type(key) is tuple else (key,), []
     count = 1
     for part in parts:
-        known = (0, 0) if type(part) is Letter or is_text(part) else range_of(recorder, part)
+        known = (0, 0) if type(part) is Letter or is_text_or_member(part) else range_of(recorder, part)
         if known is None or known == UNKNOWN:
             return None
         texts = part.letters.texts if type(part) is Letter else (part,)
-        each.append(texts if type(part) is Letter or is_text(part) else range(known[0], known[1] + 1))
+        each.append(texts if type(part) is Letter or is_text_or_member(part) else range(known[0], known[1] + 1))
         count *= len(each[-1])
         if count > MOST_COMPARED:
             return None

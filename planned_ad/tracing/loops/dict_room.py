@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from .dict_keys import MOST_PLACES, Range, are_texts, number_of_part, texts_in
+from .dict_keys import MOST_PLACES, Range, are_texts, is_all_known, number_of_part, texts_in
 from .forms import Unchanged
 from .held import is_number
 from .letters import Text
@@ -102,7 +102,7 @@ def table_room(recorder: Recorder, items: dict[Any, Any]) -> TableRoom | None:
     room: TableRoom | None = TableRoom(order=tuple(items) if items else None)
     for key, value in items.items():
         parts = key if type(key) is tuple else (key,)
-        if room is None or not parts or not all(type(part) in (int, str) for part in parts):
+        if room is None or not parts or not is_all_known(key):
             return None
         room = room.with_texts(texts_in(key))
         numbers = [number_of_part(recorder, part, room.texts) for part in parts]

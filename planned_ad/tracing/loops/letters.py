@@ -218,14 +218,14 @@ def is_member(value: object) -> bool:
     return isinstance(value, enum.Enum) and type(value).__eq__ is object.__eq__
 
 
-def is_text(value: object) -> bool:
+def is_text_or_member(value: object) -> bool:
     """Whether it is a text that is known, or as one."""
     return type(value) is str or is_member(value)
 
 
 def may_be_text(value: Any) -> bool:
     """Whether it may take turns with texts, of which data say which one."""
-    return value is None or type(value) is Letter or is_text(value)
+    return value is None or type(value) is Letter or is_text_or_member(value)
 
 
 def all_texts(*values: Any) -> tuple[Text, ...]:

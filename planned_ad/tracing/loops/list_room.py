@@ -15,7 +15,7 @@ from .columns import element_form, may_be_kept, stored
 from .form import HandedOn
 from .forms import Items, Unchanged, as_letters, as_optional, joined
 from .held import ObjectKind, same
-from .letters import is_text
+from .letters import is_text_or_member
 from .list_growth import lists_in
 from .object_copies import has_arrays_within
 from .references import RecordKind, unite
@@ -276,7 +276,7 @@ def form_in_memory(form: HandedOn) -> HandedOn | None:
 
 def is_of_one_kind(element: Any) -> bool:
     """Whether it is something of which another one is another thing: None, a text."""
-    return element is None or is_text(element)
+    return element is None or is_text_or_member(element)
 
 
 def of_this_trace(recorder: Recorder, form: HandedOn | None) -> HandedOn | None:

@@ -50,7 +50,7 @@ class LoopCopies:
         loop = self.loop
         standings = [found.standing for found in loop.growth.lists.values()]
         standings += [carry.standing for carry in in_memory(loop.carries.values())]
-        if standings and asks_identity(loop.frame.f_code):
+        if standings and asks_identity(loop.frame):
             raise loop.unrolled(IDENTITY)
         return settled(standings, loop.index, loop.recorder.scopes.indices) and not self.grew
 

@@ -385,7 +385,7 @@ def begin_records(recorder: Recorder) -> None:
 def check_records(recorder: Recorder) -> None:
     """At the end: each object has got all of its attributes where it was made, and nobody asks which one it is."""
     given = [records for records in recorder.records.made.values() if records.is_given]
-    asks = bool(given) and any(may_ask_identity(f.__code__) for f in recorder.namespace.functions())
+    asks = bool(given) and any(may_ask_identity(f.__code__, f.__globals__) for f in recorder.namespace.functions())
     for records in recorder.records.made.values():
         if any(found.record_unset for found in records.made) or (asks and records.is_given):
             raise records.refuse()

@@ -38,7 +38,7 @@ from .form import HandedOn
 from .forms import Items, Unchanged, joined
 from .held import is_number, number_type
 from .iteration import Sequence
-from .letters import CODE, PLAIN, Letter, has_letters, is_text, letters_of
+from .letters import CODE, PLAIN, Letter, has_letters, is_text_or_member, letters_of
 from .stored_forms import Array, Number
 from .traced_list import TracedList
 
@@ -363,7 +363,7 @@ def column_of(recorder: Recorder, items: collections.abc.Sequence[Any], laid_dow
         return Items(tuple, tuple(range(len(parts))), ()).of(parts)
     if all(item is items[0] for item in items):
         return Unchanged(items[0])
-    if all(map(is_text, items)):
+    if all(map(is_text_or_member, items)):
         letters = letters_of(recorder, items)
         return None if letters is None else Items(letters[0], CODE, ()).of([column_of(recorder, letters[1])])  # type: ignore[arg-type]
     if laid_down and any(kind is ScalarTracer or issubclass(kind, np.generic) for kind in kinds):

@@ -224,7 +224,7 @@ def refuse_identity(recorder: Recorder) -> None:
     """Rows are other objects each time that they are asked for, so they stay lists where code may ask which it has."""
     decisions, functions = recorder.scopes.decisions, recorder.namespace.functions()
     sites = recorder.rows_given - decisions.plain
-    if sites and any(may_ask_identity(f.__code__) for f in functions):
+    if sites and any(may_ask_identity(f.__code__, f.__globals__) for f in functions):
         decisions.plain |= sites
         raise recorder.scopes.restart()
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from ...errors import UnsupportedError
 from ...python.shadows import ShadowClass, real_class
-from ...python.written_calls import SAME, is_none, is_one, itself
+from ...python.written_calls import SAME, are_one, is_none, itself
 from ..loops.letters import Letter, may_be_text
 from ..loops.none_or_value import NoneOrValue, decided
 from ..loops.references import RecordInRow
@@ -161,7 +161,7 @@ def identity_replacements(recorder: Recorder) -> dict[int, object]:
 
     return {
         id(itself): of_one,
-        id(is_one): lambda a, b: SAME if is_(a, b, sys._getframe(1)) else None,
+        id(are_one): lambda a, b: SAME if is_(a, b, sys._getframe(1)) else None,
         id(is_none): lambda obj: (
             obj.is_none() if type(obj) is Letter or issubclass(type(obj), RecordInRow) else decided(obj) is None
         ),
