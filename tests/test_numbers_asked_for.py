@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import logging
 import math
 import statistics
@@ -372,6 +373,20 @@ def shows_the_message(x):
         LOG.info("rejected: %s", error)
         return np.sum(x) * 3.0
     return np.sum(x)
+
+
+def test_what_is_written_into_memory_may_be_read_there() -> None:
+    def report(out, v):
+        out.write(f"{v:.3f};")
+
+    def f(x):
+        out = io.StringIO()
+        for v in x:
+            report(out, v)
+        return len(out.getvalue()) * x[0]
+
+    with pytest.raises(ConversionError, match="its text"):
+        trace(f, (np.ones(3),))
 
 
 def test_fields_of_structured_arrays() -> None:

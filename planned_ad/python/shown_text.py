@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
+import io
 import types
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -38,10 +39,12 @@ SHOWN, RETURNED, RAISED, READ = "shown", "returned", "raised", "read"
 def is_only_shown(frame: types.FrameType | None) -> bool:
     """Whether what the traced code that is running makes a text of is only shown; so for code of libraries."""
     use = SHOWN
+    if any(map(keeps_text, user_frames(frame))):
+        return False
     for user in user_frames(frame):
         if not user.f_globals.is_users:  # type: ignore[attr-defined]
             return True  # a message of a library's
-        if not KEEPING.isdisjoint(user.f_code.co_names) or has_own_that_show(user):
+        if has_own_that_show(user):
             return False
         use = use_at(user.f_code, user.f_lasti)
         if use != RETURNED:
@@ -49,6 +52,12 @@ def is_only_shown(frame: types.FrameType | None) -> bool:
     if use == RAISED:
         return not any(is_kept(user.f_code, user.f_lasti) for user in user_frames(frame))
     return use == SHOWN
+
+
+def keeps_text(frame: types.FrameType) -> bool:
+    """Whether a function that runs has, or may make, something in which what is written can be read again."""
+    names_it = not KEEPING.isdisjoint(frame.f_code.co_names)
+    return names_it or any(isinstance(value, io.StringIO | io.BytesIO) for value in frame.f_locals.values())
 
 
 def has_own_that_show(frame: types.FrameType) -> bool:
