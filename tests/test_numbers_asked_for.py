@@ -334,8 +334,11 @@ def test_powers_of_integers_in_a_loop() -> None:
     for x in (np.full(20, 0.1), np.linspace(0, 1, 20), np.linspace(1, 0, 20)):
         assert plan(x) == f(x)
     many = planned_ad.compile(f, np.full(70, 0.1), unroll=0)
+    for x in (np.full(70, 0.5), np.linspace(0, 1, 70)):  # more than 64 bits: that is traced by itself
+        assert many(x) == pytest.approx(f(x), rel=1e-12)
+    fixed = planned_ad.compile(f, np.full(70, 0.1), unroll=0, on_branch="raise")
     with pytest.raises(BoundsError, match="64 bits"):
-        many(np.full(70, 0.5))
+        fixed(np.full(70, 0.5))
 
 
 def test_classes_of_traced_numbers() -> None:

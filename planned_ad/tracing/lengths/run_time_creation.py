@@ -111,7 +111,7 @@ def arange(recorder, start, stop=None, step=1, dtype=None, *, device=None, like=
             start, stop, step = recorder.plain((start, stop, step))
             return recorder.concrete(np.arange(start, stop, step, dtype=dtype))
     kind = recorder.result_type(start, stop, step)
-    if dtype is not None and np.dtype(dtype) != kind and np.dtype(dtype).kind != "f":
+    if dtype is not None and np.dtype(dtype) not in (kind, np.dtype(np.float64)):
         refuse("arange", dtype=dtype)
     number = number_of_steps(recorder, start, stop, step, kind)
     if not of_any_count(recorder):
