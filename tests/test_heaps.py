@@ -148,5 +148,8 @@ def test_nan_has_no_place() -> None:
         return queue[0] ** 2
 
     plan = planned_ad.compile(f, (np.ones(20),))
-    with pytest.raises((PlannedADError, ValueError)):
-        plan(np.where(np.arange(20) == 7, np.nan, 1.0))
+    fixed = planned_ad.compile(f, (np.ones(20),), on_branch="raise")
+    for x in (np.where(np.arange(20) == 7, np.nan, 1.0), np.where(np.arange(20) == 0, np.nan, -np.arange(20.0))):
+        np.testing.assert_equal(plan(x), f(x))  # traced by itself, item by item
+        with pytest.raises(PlannedADError):
+            fixed(x)

@@ -323,12 +323,14 @@ def test_sums_of_truths():
 
 
 @pytest.mark.parametrize("f", [large_integers, shifted_by_a_count])
-def test_integers_that_python_alone_has_are_refused(f):
+def test_integers_that_python_alone_has_are_traced_by_themselves(f):
     few, many = np.linspace(-1.0, 0.5, 90), np.ones(90)
     plan = planned_ad.compile(f, few, unroll=0)
-    np.testing.assert_allclose(plan(few), f(few))
+    for x in (few, many, np.linspace(-0.1, 1.0, 90)):
+        np.testing.assert_allclose(plan(x), f(x))
+    fixed = planned_ad.compile(f, few, unroll=0, on_branch="raise")
     with pytest.raises(BoundsError, match="64 bits"):
-        plan(many)
+        fixed(many)
 
 
 def test_powers_that_are_complex_in_python_are_refused():

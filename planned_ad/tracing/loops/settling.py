@@ -28,6 +28,8 @@ def settles(recorder: Recorder, around: Iterable[Scope], lists: Iterable[Site] =
     scope = next((scope for scope in around if scope.loop is not None), None)
     if scope is None or scope.site is None or decisions.attempt is not None:
         return False
+    if scope.loop.count is not None:  # type: ignore[union-attr]  # of which no first iterations are known to be there
+        return False
     tried, trips = decisions.attempts.get(scope.site, 0), scope.loop.trips  # type: ignore[union-attr]
     is_counted = scope.loop.counts_iterations  # type: ignore[union-attr]
     if tried >= len(FIRST) or not is_counted or type(trips) is not int or trips < 2 * FIRST[tried]:
