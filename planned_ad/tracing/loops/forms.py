@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...python.attributes_held import attributes_held
 from ...python.complex_parts import complex_parts, is_complex_kind, kind_of_parts, whole_of_parts
 from ...regions.affine import Extent, affine, substitute
 from ...regions.regions import View
@@ -58,7 +59,6 @@ from .held import (
 from .lengths_of_data import as_of_any_length, of_any_length
 from .letters import CODE, Letters, Text, all_texts, may_be_text
 from .none_or_value import PARTS, NoneOrValue, optional
-from .object_contents import attributes_held
 from .object_copies import note_copy
 from .references import NO_ROW, ROW_NUMBER, RecordInRow, RecordKind, refer, unite
 from .stored_forms import Array, Number

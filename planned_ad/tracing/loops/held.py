@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ...python.attributes_held import attributes_held, named_slots
 from ...python.complex_parts import complex_parts, is_complex_kind, kind_of_parts, whole_of_parts
 from ..lengths.varying import VaryingArray
 from ..record.promotion import KINDS, dtype_of
@@ -19,7 +20,7 @@ from ..values.loop_index import LoopIndex
 from ..values.scalar_tracer import ScalarTracer
 from .letters import CODE, Letter, Letters
 from .none_or_value import PARTS, NoneOrValue, optional_item
-from .object_contents import attributes_held, has_attributes, named_slots
+from .object_contents import has_attributes
 from .places import Place, is_dead
 from .references import ROW_NUMBER, RecordInRow, RecordKind
 from .state import State, held_by_callers

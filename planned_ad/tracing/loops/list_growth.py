@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...python.attributes_held import attributes_held
 from ...python.complex_parts import ComplexArray, kind_of_parts
 from ...regions.affine import Extent, affine, exact
 from ..record.aliases import Standing, copy_of
@@ -21,7 +22,6 @@ from .form import HandedOn
 from .forms import Items, Unchanged, elements_of, joined, put_parts
 from .held import has_places, is_made_of_attributes, number_type, taken_apart
 from .list_in_trace import is_traced_list
-from .object_contents import attributes_held
 from .object_copies import has_arrays_in_objects, is_whole, note_copy, note_owner, refuse_truths_in
 from .places import Key, Place
 from .references import refer_items, site_of_record

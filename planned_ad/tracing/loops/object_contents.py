@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from ...python.attributes_held import attributes_held, named_slots
 from ...python.by_class import kept_by_class
 from ...python.shadows import TRACED_OURS, ShadowClass, ShadowGlobals, ShadowModule, globals_of, is_user_class
 from ..record.lost_variables import Lost
@@ -297,19 +298,6 @@ def what_it_leads_to(obj: Any) -> Iterator[tuple[Place | None, Any]]:
             yield Place(obj, key, "attribute"), value
 
 
-def attributes_held(obj: Any) -> Iterator[tuple[str, Any]]:
-    """Its attributes, past a `__getattr__` of the user's, which an object half made may not bear."""
-    kind = type(obj)
-    if kind.__dictoffset__:
-        yield from object.__getattribute__(obj, "__dict__").items()
-    for cls in kind.__mro__:
-        for key in named_slots(cls):
-            try:
-                yield key, vars(cls)[key].__get__(obj)
-            except AttributeError:  # not assigned yet
-                continue
-
-
 def may_change(names: dict[str, Any]) -> bool:
     """Whether they are the global variables of traced code other than this package's, which never changes its own."""
     return type(names) is ShadowGlobals and dict.get(names, "__name__") not in TRACED_OURS
@@ -326,14 +314,6 @@ def held_in_cells(f: types.FunctionType) -> Iterator[Any]:
         held = held_in_cell(cell, UNSET)
         if held is not UNSET:
             yield held
-
-
-def named_slots(cls: type) -> tuple[str, ...]:
-    slots = vars(cls).get("__slots__", ())
-    names = (slots,) if isinstance(slots, str) else tuple(slots)
-    private = f"_{cls.__name__.lstrip('_')}"
-    names = tuple(private + n if n.startswith("__") and not n.endswith("__") else n for n in names)
-    return tuple(n for n in names if isinstance(vars(cls).get(n), types.MemberDescriptorType))
 
 
 def held_in_cell(cell: types.CellType, otherwise: Any) -> Any:

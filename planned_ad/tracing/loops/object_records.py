@@ -10,7 +10,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from .object_contents import attributes_held, named_slots
+from ...python.attributes_held import attributes_held, named_slots
 from .references import RecordInRow, RecordKind
 
 OVERRIDES = (

@@ -8,12 +8,15 @@ the other copies of them. What is behind must not be read any more: the loop tha
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from ...python.attributes_held import attributes_held
+from ...python.shadows import ShadowClass
 from ...tape.tape import Buffer
 from .recording import Recording
 from .storage import Name, Storage
@@ -214,14 +217,18 @@ def leads_to_one_of(value: Any, names: Collection[Name]) -> bool:
     return bool(names) and any(storage.root.name in names for storage in storages_in(value))
 
 
-def storages_in(value: Any) -> Iterator[Storage]:
-    """The memories to which a value leads, also through tuples, lists and dicts."""
-    kind = type(value)
+def storages_in(value: Any, seen: set[int] | None = None) -> Iterator[Storage]:
+    """The memories to which a value leads, also through tuples, lists, dicts and the program's objects."""
+    kind: Any = type(value)
     if issubclass(kind, Traced):
         yield from value.storages()
-    elif kind is dict:
-        for item in value.values():
-            yield from storages_in(item)
-    elif kind is list or kind is tuple or (isinstance(value, tuple) and hasattr(value, "_fields")):
-        for item in value:
-            yield from storages_in(item)
+        return
+    is_tuple = kind is tuple or (isinstance(value, tuple) and hasattr(value, "_fields"))
+    items: Iterable[Any] = value if is_tuple or kind is list else value.values() if kind is dict else ()
+    if isinstance(kind, ShadowClass) or kind is types.SimpleNamespace:
+        items = (item for _, item in attributes_held(value))
+    seen = set() if seen is None else seen
+    if id(value) not in seen:
+        seen.add(id(value))
+        for item in items:
+            yield from storages_in(item, seen)
