@@ -26,3 +26,14 @@ def test_zeros_have_numpys_signs(f):
     is_number = ~np.isnan(want)
     np.testing.assert_allclose(got, want, rtol=1e-15)
     np.testing.assert_array_equal(np.signbit(got)[is_number], np.signbit(want)[is_number])
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32, np.int64])
+def test_the_least_integer_has_no_absolute_value(dtype: type) -> None:
+    least, greatest = np.iinfo(dtype).min, np.iinfo(dtype).max
+    numbers = np.array([least, least + 1, -7, -1, 1, 7, greatest], dtype)
+    a, b = (grid.ravel() for grid in np.meshgrid(numbers, numbers))
+    weights = np.arange(1.0, a.size + 1)
+    with np.errstate(all="ignore"):
+        plan = planned_ad.compile(lambda x, a, b: np.sum(np.fmod(a, b) * x), (weights, a, b), check=False)
+        assert plan(weights, a, b) == np.sum(np.fmod(a, b) * weights)

@@ -94,12 +94,14 @@ def fmod(recorder: Recorder, a: Value, b: Value) -> Value:
     """The remainder with the sign of `a`: exact, as C's."""
     if a.dtype.kind == "u":
         return recorder.apply("remainder", a, b)
-    step = recorder.apply("absolute", b)
     if a.dtype.kind == "f":
+        step = recorder.apply("absolute", b)
         return by_sign(recorder, a, lambda size: recorder.apply("remainder", size, step))
-    size = recorder.apply("remainder", recorder.apply("absolute", a), step)
-    negative = recorder.apply("less", a, recorder.constant(0, a.dtype))
-    return recorder.apply("where", negative, recorder.apply("negative", size), size)
+    zero = recorder.constant(0, a.dtype)
+    rest = recorder.apply("remainder", a, b)  # with the sign of `b`; the least integer has no absolute value
+    is_other = recorder.apply("not_equal", recorder.apply("less", a, zero), recorder.apply("less", b, zero))
+    is_other = recorder.apply("logical_and", is_other, recorder.apply("not_equal", rest, zero))
+    return recorder.apply("where", is_other, recorder.apply("subtract", rest, b), rest)
 
 
 def by_sign(recorder: Recorder, a: Value, function: Callable[[Value], Value]) -> Value:
