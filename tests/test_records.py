@@ -40,3 +40,35 @@ def test_random_programs(seed: int) -> None:
     if abs(f(x)) > 1e4:  # where slopes are known to a few digits
         pytest.skip("its numbers are large")
     assert_right(f, InterpretedPlan(f, x, unroll=16 * (seed % 2)), seed, 3)
+
+
+class Account:
+    def __init__(self, balance):
+        self.balance, self.times = balance, 0
+
+
+def of_objects(x, count):
+    accounts = [Account(x[k]) for k in range(count)]
+    for v in x:
+        k = int(abs(9 * v)) % count
+        accounts[k].balance += v * accounts[k - 1].balance
+        accounts[k].times += 1
+    return sum(a.balance**2 + a.times * x[0] for a in accounts)
+
+
+def of_dicts(x, count):
+    accounts = [{"balance": v, "times": 0} for v in x[:count]]
+    for v in x:
+        one = accounts[int(abs(9 * v)) % count]
+        one["balance"] += v
+        one["times"] += 1
+    return sum(a["balance"] ** 2 + a["times"] * x[0] for a in accounts)
+
+
+@pytest.mark.parametrize("count", [3, 5, 8, 16])
+@pytest.mark.parametrize("f", [of_objects, of_dicts])
+def test_data_choose_one_of_a_few(f: Callable, count: int) -> None:
+    rng = np.random.default_rng(count)
+    plan = InterpretedPlan(lambda x: f(x, count), rng.normal(size=N))
+    assert_right(lambda x: f(x, count), plan, count, 3)
+    assert not plan.traces[0].unrolled and len(plan.traces) == 1

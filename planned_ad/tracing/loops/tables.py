@@ -36,7 +36,7 @@ from ..values.python_errors import is_caught
 from ..values.scalar_tracer import ScalarTracer
 from .form import HandedOn
 from .forms import Items, Unchanged, joined
-from .held import is_number, number_type
+from .held import is_made_of_attributes, is_number, number_type
 from .iteration import Sequence
 from .letters import CODE, PLAIN, Letter, has_letters, is_text_or_member, letters_of
 from .stored_forms import Array, Number
@@ -157,6 +157,8 @@ def item_replacements(recorder: Recorder) -> dict[int, object]:
                 recorder.lay_down_lists()  # whose items are in memory, where that serves
                 recorder.follow_lists(frame.f_locals.values())
                 return next((item for k, item in enumerate(row.items[:-1]) if row.place == k), row.items[-1])
+            if recorder.scopes.depth and len(keys) == 1:
+                record_what_made(recorder, holder)
         if found is None:
             item = item_of(holder.holder, *holder.keys) if type(holder) is ChosenRow else holder
             found = (1, item[keys[0]])
@@ -191,6 +193,17 @@ def item_replacements(recorder: Recorder) -> dict[int, object]:
         id(chosen_row): functools.partial(read, is_row=True),
         id(item_count): length,
     }
+
+
+def record_what_made(recorder: Recorder, holder: Any) -> None:
+    """Of objects in a list from which data choose, too many to test each: the comprehension that made it is a loop."""
+    made = recorder.displays.get(id(holder))
+    if made is None or not all(type(item) is dict or is_made_of_attributes(type(item)) for item in holder):
+        return
+    code, instruction = made[1]
+    line = list(code.co_positions())[instruction // 2][0]
+    inside = {site for site in recorder.written_out if site[0] in code.co_consts and site[0].co_firstlineno == line}
+    recorder.scopes.keep(inside)
 
 
 @dataclass(frozen=True, slots=True)
