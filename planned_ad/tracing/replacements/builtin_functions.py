@@ -38,6 +38,7 @@ from ..values.python_errors import raise_as_math, require_integer
 from ..values.scalar_tracer import ScalarTracer
 from .choosing import choosing, is_axis, is_scalar
 from .made_later import Later, later
+from .stand_ins import StandIn
 
 # One operand: the ufunc that computes the same (where `math` raises for a domain error, it gives nan).
 UNARY = {
@@ -217,7 +218,7 @@ def _prod(recorder: Recorder, items: Any, *, start: Any = 1) -> Any:
 
 
 def _dist(recorder: Recorder, p: Any, q: Any) -> Any:
-    return _recorded(recorder, math.sqrt, OF_NUMBERS[math.sqrt])(sum((a - b) ** 2 for a, b in zip(list(p), list(q))))
+    return _hypot(recorder, *(a - b for a, b in zip(list(p), list(q), strict=True)))
 
 
 def _with(record: Callable[..., Any], ufunc: np.ufunc) -> Callable[..., Any]:
@@ -365,7 +366,9 @@ def builtin_replacements(recorder: Recorder) -> dict[int, object]:
         if type(obj) is ScalarTracer and obj.types:
             return is_of(recorder, obj.types, lambda cls: issubclass(cls, kinds))
         every = kinds if type(kinds) is tuple else get_args(kinds) if type(kinds) is UnionType else (kinds,)
-        return any(of_class(obj, kind) if type(kind) is abc.ABCMeta else isinstance(obj, kind) for kind in every)
+        return any(
+            of_class(obj, kind) if issubclass(type(kind), abc.ABCMeta) else isinstance(obj, kind) for kind in every
+        )
 
     @functools.wraps(hasattr, ("__name__", "__doc__"), ())
     def has_attribute(obj: Any, name: str, /) -> bool:
@@ -392,7 +395,14 @@ def builtin_replacements(recorder: Recorder) -> dict[int, object]:
 
     def of_class(obj: Any, kind: Any) -> bool:
         """By the class that a traced thing stands for alone: not by the methods of what stands for it."""
-        return issubclass(obj.__class__, kind)
+        try:
+            return issubclass(obj.__class__, kind)
+        except TypeError:  # a protocol with attributes
+            return isinstance(obj, kind)
+
+    @functools.wraps(issubclass, ("__name__", "__doc__"), ())
+    def is_subclass(cls: Any, kinds: Any, /) -> bool:
+        return issubclass(cls.__wrapped__ if type(cls) is StandIn else cls, kinds)
 
     def length(obj: Any, /) -> Any:
         if issubclass(type(obj), VaryingArray):
@@ -436,7 +446,8 @@ def builtin_replacements(recorder: Recorder) -> dict[int, object]:
         id(pow): power,
         id(max): choosing(recorder, max, np.greater), id(min): choosing(recorder, min, np.less),
         id(sum): total, id(len): length,
-        id(isinstance): is_instance, id(hasattr): has_attribute, id(getattr): attribute, id(functools.reduce): reduce,
+        id(isinstance): is_instance, id(issubclass): is_subclass,
+        id(hasattr): has_attribute, id(getattr): attribute, id(functools.reduce): reduce,
         id(callable): is_callable,
         id(any): deciding(any, np.logical_or, True), id(all): deciding(all, np.logical_and, False),
     }  # fmt: skip

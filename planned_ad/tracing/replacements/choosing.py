@@ -72,7 +72,8 @@ def choosing(recorder: Recorder, function: Callable[..., Any], compare: np.ufunc
         return best
 
     def better(best: Any, item: Any) -> Any:
-        if not is_scalar(recorder, item) and not is_scalar(recorder, best):
+        is_known = not is_scalar(recorder, item) and not is_scalar(recorder, best)
+        if is_known or recorder.is_array(item) or recorder.is_array(best):  # arrays of no axes, one of which it is
             return function(best, item)
         return where(recorder, elementwise(recorder, compare, (item, best), is_operator=True), item, best)
 

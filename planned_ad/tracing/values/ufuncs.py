@@ -83,7 +83,11 @@ def square(recorder: Recorder, a: Value) -> Value:
 
 def reciprocal(recorder: Recorder, a: Value) -> Value:
     name = "divide" if a.dtype.kind == "f" else "floor_divide"
-    return recorder.apply(name, recorder.constant(1, a.dtype), a)
+    found = recorder.apply(name, recorder.constant(1, a.dtype), a)
+    if a.dtype.kind != "i":
+        return found
+    zero, rounds_down = recorder.constant(0, a.dtype), recorder.apply("less", a, recorder.constant(-1, a.dtype))
+    return recorder.apply("where", rounds_down, zero, found)
 
 
 def absolute(recorder: Recorder, a: Value) -> Value:
@@ -125,7 +129,9 @@ def modf(recorder: Recorder, a: Value) -> tuple[Value, Value]:
 
 def spacing(recorder: Recorder, a: Value) -> Value:
     """From a number to the one beside it, away from zero."""
-    outwards = recorder.apply("copysign", recorder.constant(math.inf, a.dtype), a)
+    infinite = recorder.constant(math.inf, a.dtype)
+    is_zero = recorder.apply("equal", a, recorder.constant(0.0, a.dtype))
+    outwards = recorder.apply("where", is_zero, infinite, recorder.apply("copysign", infinite, a))
     return recorder.apply("subtract", recorder.apply("nextafter", a, outwards), a)
 
 
