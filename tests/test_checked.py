@@ -439,7 +439,7 @@ class OnDisk:
     """As a file, by one."""
 
     def __init__(self):
-        self.held = tempfile.TemporaryFile()  # noqa: SIM115 (gone with this object)
+        self.held = tempfile.TemporaryFile("wb")  # noqa: SIM115 (gone with this object)
 
     def write(self, text):
         self.held.write(text.encode())

@@ -83,3 +83,31 @@ def test_random_programs_in_one_trace(seed: int) -> None:
 @pytest.mark.parametrize(("seed", "unroll"), [*rotated(range(8), [0, 16]), *LONG])
 def test_random_programs(seed: int, unroll: int) -> None:
     assert_right(function(seed), SIZE, seed, unroll)
+
+
+def rebound_where_it_cannot_be_told(x):
+    s, o, p, third = 0.0, Holder(x[0]), Holder(0.3), Holder(0.7)
+    ref, cur, both = o.arr, o, {"o": o, "p": third}
+    for v in x[:6]:
+        if s > 0.5:
+            s = 0.0
+        else:
+            cur = p
+        if v > 0.9:
+            ref = p.arr
+        if s > 0.5:
+            o.arr[1] = x[1]
+        else:
+            o.arr[1] = x[1]
+        if v > 0.9:
+            ref = p.arr
+    for q in (cur, both["p"]):
+        s += 1 + 0.3 * q.weight
+    return s + ref[1]
+
+
+def test_a_variable_that_had_a_value_is_not_unassigned() -> None:
+    f, rng = rebound_where_it_cannot_be_told, np.random.default_rng(0)
+    plan = planned_ad.compile(f, (rng.random(SIZE),), check=False, calls=())
+    for x in rng.random((25, SIZE)):
+        assert plan(x) == pytest.approx(f(x), rel=1e-12)

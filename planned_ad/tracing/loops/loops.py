@@ -84,6 +84,7 @@ class LoopTrace:
         self.first_value = self.recorder.builder.next_value
         self.scope = Scope(outer=[], apart=self.apart, site=self.site)
         self.recorder.generators.update(self.generators)
+        unassigned.held_at_first(self)
         self.origin = self.capture()
         self.there_before = self.origin.owners()  # objects, by identity
         self.recorder.meets_opaque = self.recorder.meets_opaque or self.origin.is_opaque

@@ -6,12 +6,14 @@ itself, which gives them one.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from ...python.liveness import is_missed
 from ..record.lost_variables import Lost
 
 if TYPE_CHECKING:
+    from ..record.decisions import Site
     from .recorded_loop import RecordedLoop
 
 
@@ -27,7 +29,7 @@ def begun_without(loop: RecordedLoop, name: str) -> BaseException | None:
     if known is None:  # that has been tried
         return begun_with_one(loop)
     key = (id(loop.frame), "local", name)
-    is_own = name in loop.frame.f_code.co_varnames and key not in loop.origin.values
+    is_own = name in loop.frame.f_code.co_varnames and key not in loop.origin.values and name not in held_at_first(loop)
     if name in known:  # it is no number, and no array
         return begun_with_one(loop)
     if not is_own or is_missed(loop.frame, name):
@@ -35,6 +37,12 @@ def begun_without(loop: RecordedLoop, name: str) -> BaseException | None:
     known.add(name)
     loop.recorder.watch.off()
     return scopes.restart()
+
+
+def held_at_first(loop: RecordedLoop) -> Collection[str]:
+    """The variables of its function that had a value where the loop was come to first, though it cannot be told now."""
+    known: dict[Site, Collection[str]] = loop.recorder.__dict__.setdefault("held_at_first", {})
+    return known.setdefault(loop.site, frozenset(loop.frame.f_locals))
 
 
 def begun_with_one(loop: RecordedLoop, is_last_resort: bool = False) -> BaseException | None:
