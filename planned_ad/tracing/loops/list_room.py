@@ -165,10 +165,19 @@ class ListsOfSite(list[Appended]):
 
     @property
     def needed(self) -> list[int]:
-        """For how many elements the first one needs room in any of the passes, the second, and so on."""
+        """For how many elements the first one needs room in any of the passes, the second, and so on.
+
+        A pass may go one way only where others have gone another one: what these have appended there counts too.
+        """
         found = [1] * max((each.number + 1 for each in self), default=1)
+        places: dict[int, dict[Spot, int]] = {}
         for each in self:
-            found[each.number] = max(found[each.number], each.most)
+            known = places.setdefault(each.number, {})
+            known |= {spot: max(times, known.get(spot, 0)) for spot, times in each.times.items()}
+        for each in self:
+            elsewhere = places[each.number].keys() - each.times.keys() - each.before.keys()
+            most = each.most + sum(places[each.number][spot] for spot in elsewhere)
+            found[each.number] = max(found[each.number], min(most, each.limit))
         return found
 
 
