@@ -17,7 +17,9 @@ from ...python.written_calls import is_in, item_of, item_or_default
 from ..record.recorder import Recorder
 from ..values.loop_index import LoopIndex
 from ..values.scalar_tracer import ScalarTracer
-from .letters import PLAIN, Letter
+from .held import is_number
+from .letters import PLAIN, Letter, Letters, is_text_or_member, may_be_chosen
+from .none_or_value import optional_item
 from .tables import MOST, MOST_ITEMS, MOST_KEYS, Choices, ChosenRow, any_of, column_of, integer_bounds, tuples
 
 SETS = (set, frozenset, SetInOrder, FrozenInOrder)
@@ -52,7 +54,10 @@ def membership_replacements(recorder: Recorder) -> dict[int, object]:
         place = row.place * len(choices.keys) + choices.place
         if type(place) is int:
             return None
-        table = column_of(recorder, [item_at(item, k) for item in row.items for k in choices.keys])
+        found = [item_at(item, k) for item in row.items for k in choices.keys]
+        if None in found and any(item is not None for item in found):
+            return item_or_none(recorder, found, place)
+        table = column_of(recorder, found)
         return None if table is None else Found(table.item(None, place))
 
     def among(keys: list[Any], key: Any) -> Choices | None:
@@ -84,6 +89,22 @@ class Found(NamedTuple):
     """What was read, which may be None."""
 
     item: Any
+
+
+def item_or_none(recorder: Recorder, items: list[Any], place: Any) -> Found | None:
+    """One of several numbers or texts, or None: `doses.get(day)`."""
+    known = [item for item in items if item is not None]
+    if all(map(is_text_or_member, known)):
+        texts = (*dict.fromkeys(known), None)
+        codes = column_of(recorder, list(map(texts.index, items)))
+        if codes is None or not may_be_chosen(recorder, texts):
+            return None
+        return Found(Letter(Letters(texts, is_chosen=True), codes.item(None, place)))
+    there = column_of(recorder, [int(item is not None) for item in items])
+    held = column_of(recorder, [known[0] if item is None else item for item in items])
+    if there is None or held is None or not all(map(is_number, known)):
+        return None
+    return Found(optional_item(recorder, (there.item(None, place) != 0), held.item(None, place)))
 
 
 def may_differ(row: ChosenRow, key: Any) -> bool:
