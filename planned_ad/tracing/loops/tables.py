@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from ...python.attributes_held import attributes_held
 from ...python.frames import user_frame
 from ...python.instructions import is_run_over
 from ...python.source import current_line
@@ -196,9 +197,15 @@ def item_replacements(recorder: Recorder) -> dict[int, object]:
 
 
 def record_what_made(recorder: Recorder, holder: Any) -> None:
-    """Of objects in a list from which data choose, too many to test each: the comprehension that made it is a loop."""
+    """Of objects in a list from which data choose, too many to test each: the comprehension that made it is a loop.
+
+    Those with arrays in them are laid down as they are.
+    """
     made = recorder.displays.get(id(holder))
     if made is None or not all(type(item) is dict or is_made_of_attributes(type(item)) for item in holder):
+        return
+    parts = [part for item in holder for part in (item.items() if type(item) is dict else attributes_held(item))]
+    if not all(is_number(value) for _, value in parts):
         return
     code, instruction = made[1]
     line = list(code.co_positions())[instruction // 2][0]
