@@ -135,11 +135,7 @@ class RowOfLists:
         expression = expression_of(index)
         if expression is not None:
             return scaled_index(expression, most)
-        row = recorder.value_of(index, INT)
-        if not self.position.inside:  # the guard for it may be tested later
-            last, first = recorder.constant(self.number.front.shape[0] - 1, INT), recorder.constant(0, INT)
-            row = recorder.apply("minimum", recorder.apply("maximum", row, first), last)
-        return recorder.apply("multiply", row, recorder.constant(most, INT))
+        return recorder.apply("multiply", recorder.value_of(index, INT), recorder.constant(most, INT))
 
     def version(self) -> object:
         """What changes where a list in the rows gets longer or shorter."""

@@ -268,7 +268,10 @@ class RowsOfList(ListInTrace):
             low, high = self.recorder.scopes.bounds(expression)
             if low >= 0 and high < self.most:  # there is memory, whatever the guard says
                 return Position(index_of(self.recorder, expression))
-        return Position(found, inside=False)
+        recorder, apply = self.recorder, self.recorder.apply  # the guard may be tested when the loops are over
+        last, first = recorder.constant(self.most - 1, INT), recorder.constant(0, INT)
+        row = apply("minimum", apply("maximum", recorder.value_of(found, INT), first), last)
+        return Position(ScalarTracer(recorder, row, is_python=True))
 
     def _element(self, form: HandedOn, row: Position) -> Any:
         if isinstance(form, Unchanged):
