@@ -150,6 +150,7 @@ def test_indices_out_of_range(f: Callable, unroll: int, monkeypatch: pytest.Monk
             assert plan(x.copy()) == pytest.approx(expected, rel=1e-12)
             plan.gradient(x.copy())
         assert guarded.are_intact()
+    assert guarded.made
 
 
 @pytest.mark.parametrize(("seed", "module"), CASES, ids=lambda each: getattr(each, "__name__", str(each)))
