@@ -42,7 +42,16 @@ STACKED = [
 ]
 
 
-@pytest.mark.parametrize("expression", [*EMPTY_AT_TIMES, *STACKED])
+DIFFERENT = [
+    "np.sum(np.unique(np.round(3 * x[x > x[i]])) ** 2)",
+    "len(np.unique(np.floor(4 * x[:i])))",
+    "np.sum(np.unique(x[: int(9 * x[i])]) * np.arange(len(np.unique(x[: int(9 * x[i])]))))",
+    "np.sum(np.multiply(*np.unique(np.round(3 * x[x > x[i]]), return_counts=True)))",
+    "len(np.unique(np.where(x[x > x[i]] > 0.7, np.nan, x[x > x[i]])))",
+]
+
+
+@pytest.mark.parametrize("expression", [*EMPTY_AT_TIMES, *STACKED, *DIFFERENT])
 def test_what_a_loop_adds_up(expression: str) -> None:
     source = f"def f(x):\n    s = 0.0\n    for i in range(24):\n        s += ({expression}) * x[0]\n    return s\n"
     f = function_of(source, f"<{expression}>", np=np)

@@ -48,7 +48,8 @@ class VaryingCalls:
         of = DATA if any(map(is_run_time_array, varying_in((args, *kwargs.values())))) else MOVED
         if of is DATA:
             args, kwargs = ragged_padded.as_data(recorder, args), ragged_padded.as_data(recorder, kwargs)
-        if function in ELEMENTWISE and not has_varying(kwargs.values()) and len(args) + len(kwargs) > 1:
+        is_elementwise = function in ELEMENTWISE and (function is not np.where or len(args) + len(kwargs) > 1)
+        if is_elementwise and not has_varying(kwargs.values()):
             mapped = run_time_elementwise.mapped if of is DATA else ragged_padded.mapped_filled
             if of is DATA or function is not np.where:
                 return mapped(recorder, function, args, kwargs)
@@ -204,6 +205,10 @@ def _as_data(function: Callable[..., Any]) -> Callable[..., Any]:
     return _each(lambda a, *args, **kwargs: function(ragged_padded.as_run_time(a), *args, **kwargs), function)
 
 
+def _unique(recorder: Recorder, a: VaryingArray, *args: Any, **kwargs: Any) -> Any:
+    return run_time_order.run_time_unique(recorder, ragged_padded.as_data(recorder, a), *args, **kwargs)
+
+
 def _array(
     recorder: Recorder, a: VaryingArray, dtype: Any = None, *, copy: Any = True, order: Any = None, subok: bool = False,
     ndmin: int = 0,
@@ -274,7 +279,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = JOINING | {
     np.dot: lambda recorder, a, b: basis_of(a, b).product(recorder, a, b),
     np.matmul: lambda recorder, a, b: basis_of(a, b).product(recorder, a, b),
     np.outer: lambda recorder, a, b: basis_of(a, b).outer(recorder, a, b),
-    np.diff: _difference, np.flip: _flip, np.where: ragged.where,
+    np.unique: _unique, np.diff: _difference, np.flip: _flip, np.where: ragged.where,
     np.sort: _each(ragged_padded.sort, run_time_order.run_time_sort),
     np.median: _as_data(run_time_order.run_time_median),
     np.quantile: _as_data(run_time_order.run_time_quantile),

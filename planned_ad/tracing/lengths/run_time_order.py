@@ -10,13 +10,16 @@ from typing import Any
 
 import numpy as np
 
+from ...tape.tape import Value
+from ..record.promotion import INT
 from ..record.recorder import Recorder
 from ..values.elementwise import elementwise
 from ..values.loop_index import plain_or_traced
+from ..values.scalar_tracer import ScalarTracer
 from .elements import Position
 from .run_time_arrays import RunTimeArray
 from .run_time_curves import filled_behind
-from .sources import Memory
+from .sources import Memory, Recipe
 from .varying import VaryingArray
 
 
@@ -35,6 +38,39 @@ def run_time_argsort(recorder: Recorder, a: VaryingArray, axis: Any = -1, kind: 
     last = np.nan if a.dtype.kind == "f" else np.iinfo(a.dtype).max if a.dtype.kind in "iu" else True
     order = recorder.call(np.argsort, (filled_behind(a, last),), {"kind": "stable"})
     return RunTimeArray(recorder, Memory(order, 0, 1), a.length, 0, (), order.dtype)
+
+
+def run_time_unique(
+    recorder: Recorder, a: VaryingArray, return_index: Any = False, return_inverse: Any = False,
+    return_counts: Any = False, axis: Any = None, *, equal_nan: Any = True, sorted: Any = True,
+) -> Any:  # fmt: skip
+    """`numpy.unique`: of the elements in order those that differ from the one before."""
+    if type(a) is not RunTimeArray or a.ndim != 1 or return_inverse or not equal_nan:
+        raise a.refused("asks in another way than usual what is different in")
+    order = recorder.call(np.argsort, (a,), {})
+    line = a[order]
+    memory, one = line.in_memory(), recorder.constant(1, INT)
+
+    def is_first(position: Position) -> Any:
+        index = recorder.value_of(plain_or_traced(position.index), INT)
+        before = ScalarTracer(recorder, recorder.apply("subtract", index, one), is_python=True)
+        found, last = position.of(memory), Position(before, inside=False).of(memory)
+        differs = np.logical_or(index_is_zero(recorder, index), found != last)
+        return np.logical_and(differs, np.logical_or(index_is_zero(recorder, index), (found == found) | (last == last)))
+
+    first = RunTimeArray(recorder, Recipe(is_first, (memory,)), line.length, 0, (), np.dtype(bool))
+    places = recorder.call(np.flatnonzero, (first,), {})
+    results = [line[places]]
+    if return_index:
+        results.append(order[places])
+    if return_counts:
+        ends = recorder.call(np.concatenate, ((places, recorder.call(np.array, ([a.shape[0]],), {})),), {})
+        results.append(ends[1:] - ends[:-1])
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def index_is_zero(recorder: Recorder, index: Value) -> Any:
+    return recorder.result(recorder.apply("equal", index, recorder.constant(0, INT)))
 
 
 def run_time_median(a: VaryingArray, axis: Any = None) -> Any:
