@@ -34,6 +34,16 @@ def array_of_comprehension(x):
     return np.sum(a * a)
 
 
+def sorted_by_a_key(x):
+    front = [j for j in range(len(x) - 1) if x[j] < x[j + 1]]
+    c = total = 0.0
+    for j in sorted(front, key=lambda j: x[j]):
+        c += x[j]
+        total += c * x[j + 1]
+    pairs = sorted([(v, v * v) for v in x if v > 0.1], key=lambda pair: (round(pair[1]), pair[0]), reverse=True)
+    return total + sum(k * a * b for k, (a, b) in enumerate(pairs)) + sorted(front, key=lambda j: -x[j])[0] * x[0]
+
+
 def run_over_afterwards(x):
     out = []
     for v in x:
@@ -487,7 +497,7 @@ def joined_with_known_ones(x):
 
 LOOPS = [
     merged, around_all, joined_with_known_ones,
-    least_that_is_free, next_that_is_free, clipped,
+    least_that_is_free, next_that_is_free, clipped, sorted_by_a_key,
     sum_of_some, array_of_some, filtered_comprehension, array_of_comprehension, run_over_afterwards,
     compared_with_the_last, monotone_stack, pairs_of_indices, extremes, one_for_each_iteration, moments, tuples, rows,
     views, texts, two_lists, upper_hull, neighbours, differences, indices, different_numbers, left_early, extended,

@@ -58,10 +58,10 @@ def sorting_replacements(recorder: Recorder) -> dict[int, object]:
         items = items if is_plain else as_expression(recorder, items)
         if is_generator_expression(items) and not is_plain:
             items = collected_items(recorder, items, site, list)
-        if type(items) is RunTimeList and key is None:
+        if type(items) is RunTimeList:
             items = items.copy()
             items.kind = list
-            items.sort(reverse=reverse)
+            items.sort(key=key, reverse=reverse)
             return items
         column = None if is_plain or key is not None else numbers_in_memory(recorder, items)
         memory: Any = None if column is None else column.memory
