@@ -18,7 +18,8 @@ class GuardedWorkspaces:
     def __init__(self, monkeypatch: pytest.MonkeyPatch):
         self.made: list[tuple[np.ndarray, int, int]] = []
         real = workspace.aligned_bytes
-        for module in list(sys.modules.values()):
+        ours = [module for name, module in sys.modules.items() if name.startswith("planned_ad.")]
+        for module in ours:
             if getattr(module, "aligned_bytes", None) is real:
                 monkeypatch.setattr(module, "aligned_bytes", self.aligned_bytes)
 
