@@ -97,7 +97,34 @@ def with_attributes(x):
     return total
 
 
-FOLLOWED = [hopper, tables, matched, logged, values_and_names]
+class Heating(enum.Enum):
+    IDLE = enum.auto()
+    ON = enum.auto()
+    OFF = enum.auto()
+
+    def following(self, t):
+        if self is Heating.IDLE:
+            return Heating.ON if t < 0.3 else Heating.OFF if t > 0.7 else self
+        return Heating.IDLE if self is Heating.ON and t > 0.5 else self.after(t)
+
+    def after(self, t):
+        return Heating.IDLE if t < 0.5 else self
+
+    @property
+    def power(self):
+        return {Heating.IDLE: 0.0, Heating.ON: 1.5, Heating.OFF: -0.5}[self]
+
+
+def methods_of_members(x):
+    state, t, total = Heating.IDLE, 0.2, 0.0
+    for v in x:
+        state = state.following(t)
+        t += 0.2 * state.power + 0.1 * (v - t)
+        total += t * v + abs(state.power)
+    return total
+
+
+FOLLOWED = [methods_of_members, hopper, tables, matched, logged, values_and_names]
 
 
 @pytest.mark.parametrize(("f", "unroll"), rotated(FOLLOWED, [0, 1]), ids=name_of)

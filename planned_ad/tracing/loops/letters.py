@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import enum
 import functools
+import inspect
 import sys
 import types
 from collections.abc import Iterable, Mapping
@@ -154,9 +155,14 @@ class Letter:
         return getattr(self.known(f"for .{name}"), name)
 
     def attributes(self, name: str) -> Any:
-        """Of members of enumerations, their names and values, where these are texts, or numbers of one class."""
-        if not all(map(is_member, self.letters.texts)) or name not in MEMBERS:
+        """Of members of enumerations, their names and values, where these are texts, or numbers of one class.
+
+        And what their class defines in Python, of whichever it is: methods and properties.
+        """
+        if not all(map(is_member, self.letters.texts)):
             return None
+        if name not in MEMBERS:
+            return self.defined(name)
         values = [getattr(text, name) for text in self.letters.texts]
         kinds = set(map(type, values))
         if kinds == {str}:
@@ -166,6 +172,18 @@ class Letter:
         if kinds not in ({int}, {float}) or not all(abs(value) < 1 << 53 for value in values):
             return None
         return self.recorder.concrete(np.array(values))[self.code].item()
+
+    def defined(self, name: str) -> Any:
+        """A method or a property of the one class that all are of."""
+        kinds = set(map(type, self.letters.texts))
+        found = inspect.getattr_static(next(iter(kinds)), name, None)
+        if len(kinds) > 1 or any(name in vars(text) for text in self.letters.texts):
+            return None
+        if type(found) is types.FunctionType:
+            return types.MethodType(self.recorder.namespace.function(found), self)
+        if type(found) is property and type(found.fget) is types.FunctionType:
+            return self.recorder.namespace.function(found.fget)(self)
+        return None
 
     def known(self, what: str) -> Any:
         """The text that is asked for itself, `what` for: outside of loops a guard says which one it is."""
