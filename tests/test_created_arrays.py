@@ -85,6 +85,18 @@ def on_one_side(x):
     return total
 
 
+def running_totals(x):
+    waits = []
+    for v in x:
+        if v > 0.5:
+            waits.append(v)
+    w = np.zeros(len(waits) + 1)
+    for k, v in enumerate(waits):
+        w[k + 1] = w[k] + v
+        w[w > 3.0] = k
+    return w[-1] + np.sum(w)
+
+
 def outside_of_loops(x):
     n = int(9 * x[0]) + 2
     u = np.ones(n + 1)
@@ -93,7 +105,7 @@ def outside_of_loops(x):
     return np.sum(u**2)
 
 
-PROGRAMS = [discounted, smoothed, recurrences, trees, paths, on_one_side, outside_of_loops]
+PROGRAMS = [discounted, smoothed, recurrences, trees, paths, on_one_side, running_totals, outside_of_loops]
 
 
 @pytest.mark.parametrize("f", PROGRAMS, ids=name_of)

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..record.promotion import BOOL, INT
 from ..record.recorder import Recorder
+from ..values.loop_index import plain_or_traced
 from . import masks, run_time_keys
 from .elements import Position, RunTime, common_length
 from .run_time_arrays import RunTimeArray
@@ -35,6 +36,7 @@ def get(array: RunTimeArray, key: Any) -> Any:
 
 def put(array: RunTimeArray, key: Any, value: Any) -> None:
     """`array[key] = value`: one number where a mask is true."""
+    value = plain_or_traced(value)
     if type(key) is RunTimeArray and key.dtype == BOOL and key.ndim == array.ndim == 1 and not np.ndim(value):
         run_time_keys.assign(array, mapped(array.recorder, np.where, (key, value, array), {}))
     else:
@@ -43,7 +45,7 @@ def put(array: RunTimeArray, key: Any, value: Any) -> None:
 
 def is_choice(part: Any) -> bool:
     """Whether a part of a key is an array."""
-    return bool(type(part) is RunTimeArray or type(part) is list or (np.ndim(part) == 1 and hasattr(part, "dtype")))
+    return bool(type(part) in (RunTimeArray, list) or (hasattr(part, "dtype") and np.ndim(part) == 1))
 
 
 def chosen_elements(array: RunTimeArray, part: Any) -> Any:

@@ -34,6 +34,19 @@ def is_of_data(recorder: Recorder, item: Any) -> bool:
     return recorder.is_scalar(item) and not item.is_known and item.dtype.kind in "iu"
 
 
+def is_any_length(recorder: Recorder, *numbers: Any) -> bool:
+    """Whether a trace is for any number: in loops, where calls have had several, or where it is known how many at most.
+
+    A number with a limit comes from the length of something else that data decide, `np.zeros(len(found) + 1)`.
+    """
+    if of_any_count(recorder):
+        return True
+    counts = [recorder.value_of(number, INT) for number in numbers if is_of_data(recorder, number)]
+    limits = [recorder.builder.limits.of(count) for count in counts]
+    are_known = all(-recorder.max_steps <= low and high <= recorder.max_steps for low, high in limits)
+    return bool(counts) and are_known and not recorder.scopes.decisions.fixed_lengths
+
+
 def known_count(recorder: Recorder, item: Any) -> Any:
     """The number for which alone the tape holds, until another call has another one."""
     return recorder.outcome(recorder.value_of(item), "count") if is_of_data(recorder, item) else item
@@ -67,7 +80,7 @@ def of_one_number(
     recorder: Recorder, function: Callable[..., Any], shape: Any, item: Any, dtype: np.dtype, order: Any
 ) -> Any:
     extents = tuple(shape) if isinstance(shape, list | tuple) else (shape,)
-    if not of_any_count(recorder):
+    if not is_any_length(recorder, *extents):
         known = tuple(known_count(recorder, n) for n in extents)
         result = recorder.concrete(np.zeros(known, dtype, order))
         result[...] = item
@@ -105,7 +118,8 @@ def full(recorder, shape, fill_value, dtype=None, order="C", *, device=None, lik
 def arange(recorder, start, stop=None, step=1, dtype=None, *, device=None, like=None):
     refuse("arange", device=None if device == "cpu" else device, like=like)
     start, stop = (0, start) if stop is None else (start, stop)
-    if not of_any_count(recorder):
+    is_any = is_any_length(recorder, start, stop, step)
+    if not is_any:
         start, stop, step = (known_count(recorder, end) for end in (start, stop, step))
         if recorder.is_concrete((start, stop, step)):
             start, stop, step = recorder.plain((start, stop, step))
@@ -114,7 +128,7 @@ def arange(recorder, start, stop=None, step=1, dtype=None, *, device=None, like=
     if dtype is not None and np.dtype(dtype) not in (kind, np.dtype(np.float64)):
         refuse("arange", dtype=dtype)
     number = number_of_steps(recorder, start, stop, step, kind)
-    if not of_any_count(recorder):
+    if not (is_any or of_any_count(recorder)):
         start = recorder.array(recorder.value_of(start, kind))
         return start + np.arange(max(known_count(recorder, number), 0), dtype=kind) * ((start + step) - start)
     length = as_length(recorder, number)
@@ -138,7 +152,7 @@ def number_of_steps(recorder: Recorder, start: Any, stop: Any, step: Any, kind: 
 
 @implements(np.linspace)
 def linspace(recorder, start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None):
-    if not (is_of_data(recorder, num) and of_any_count(recorder)):
+    if not (is_of_data(recorder, num) and is_any_length(recorder, num)):
         num = known_count(recorder, num)
         return sequences.linspace(recorder, start, stop, num, endpoint, retstep, dtype, axis, device=device)
     refuse("linspace", device=None if device == "cpu" else device, dtype=dtype)

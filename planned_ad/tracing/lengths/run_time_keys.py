@@ -196,6 +196,7 @@ def offered(recorder: Recorder, target: RunTimeArray, value: Any, into: Memory |
 
 def trimmed(recorder: Recorder, value: Any, ndim: int) -> Any:
     """A value to be assigned, without leading axes of length 1 that are too many."""
+    value = plain_or_traced(value)
     if type(value) is RunTimeArray or not np.ndim(value):
         if type(value) is RunTimeArray and value.ndim > ndim:
             raise refused(recorder, "assigns, with more axes than the target,")
