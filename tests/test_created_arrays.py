@@ -89,7 +89,7 @@ def running_totals(x):
     waits = []
     for v in x:
         if v > 0.5:
-            waits.append(v)
+            waits.append(v)  # noqa: PERF401 (as people write it)
     w = np.zeros(len(waits) + 1)
     for k, v in enumerate(waits):
         w[k + 1] = w[k] + v
