@@ -155,6 +155,23 @@ def test_random_programs(seed: int, unroll: int) -> None:
     assert_right(function(seed), SIZE, seed, unroll)
 
 
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.int32, np.int64])
+@pytest.mark.parametrize("made", ["n[i]", "0, n[i], 2", "n[i], n[i] + 3", "n[i], 0, -1", "1, n[i]"])
+def test_ranges_of_integers_of_any_type(made: str, dtype: type) -> None:
+    """Their elements are of 64 bits, their number is as NumPy has it, also where its own differences wrap around."""
+    lines = [
+        "s = 0.0",
+        "for i in range(24):",
+        f"    t = np.arange({made})",
+        "    s += np.sum(t * 100 * x[i]) + t.itemsize",
+    ]
+    f = function_of("def f(x, n):\n    " + "\n    ".join([*lines, "return s"]) + "\n", f"<ranges {made}>", np=np)
+    x, n = np.linspace(0.1, 1.0, 24), np.random.default_rng(0).integers(1, 120, 24).astype(dtype)
+    n[:2] = 127
+    with np.errstate(over="ignore"):
+        assert planned_ad.compile(f, (x, n), check=False)(x, n) == pytest.approx(f(x, n), rel=1e-12)
+
+
 def lengths(x):
     total = 0.0
     for v in x:

@@ -49,7 +49,10 @@ def is_any_length(recorder: Recorder, *numbers: Any) -> bool:
 
 def known_count(recorder: Recorder, item: Any) -> Any:
     """The number for which alone the tape holds, until another call has another one."""
-    return recorder.outcome(recorder.value_of(item), "count") if is_of_data(recorder, item) else item
+    if not is_of_data(recorder, item):
+        return item
+    number = recorder.outcome(recorder.value_of(item), "count")
+    return number if item.is_python else item.dtype.type(number)
 
 
 def as_length(recorder: Recorder, number: Any) -> RunTime:
@@ -124,6 +127,7 @@ def arange(recorder, start, stop=None, step=1, dtype=None, *, device=None, like=
         if recorder.is_concrete((start, stop, step)):
             start, stop, step = recorder.plain((start, stop, step))
             return recorder.concrete(np.arange(start, stop, step, dtype=dtype))
+    start, stop = as_ends(recorder, start, stop)
     kind = recorder.result_type(start, stop, step)
     if dtype is not None and np.dtype(dtype) not in (kind, np.dtype(np.float64)):
         refuse("arange", dtype=dtype)
@@ -139,6 +143,19 @@ def arange(recorder, start, stop=None, step=1, dtype=None, *, device=None, like=
 
     found = RunTimeArray(recorder, Recipe(element, ()), length, 0, (), kind)
     return found if dtype is None else found.astype(dtype)
+
+
+def as_ends(recorder: Recorder, start: Any, stop: Any) -> tuple[Any, Any]:
+    """The ends of a range in 64 bits, as its elements are.
+
+    NumPy takes their difference in the type that they have: of narrow or unsigned ones that may wrap around.
+    """
+    given = [end for end in (start, stop) if is_of_data(recorder, end)]
+    begins_with_zero = type(start) is int and start == 0
+    if not begins_with_zero and any(end.dtype.kind == "u" or end.dtype.itemsize < 4 for end in given):
+        raise refused(recorder, "counts between narrow or unsigned integers for")
+    first, last = (recorder.integer(end) if is_of_data(recorder, end) else end for end in (start, stop))
+    return first, last
 
 
 def number_of_steps(recorder: Recorder, start: Any, stop: Any, step: Any, kind: np.dtype) -> Any:
