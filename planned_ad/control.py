@@ -292,3 +292,26 @@ def _bisect_right(items: Any, value: Any, low: Any, high: Any) -> Any:
         else:
             low = middle + 1
     return low
+
+
+def _counted(counts, values):
+    """What `counts.update(values)` does, of a `Counter`."""
+    for value in values:
+        counts[value] += 1
+
+
+def _updated(items, others):
+    """What `items.update(others)` does, of a dict and another one."""
+    for key, value in others.items():
+        items[key] = value
+
+
+def _most_common(counts, number=None):
+    """`counts.most_common(number)`."""
+    found = sorted(counts.items(), key=lambda item: item[1], reverse=True)
+    return found if number is None else found[:number]
+
+
+def _total(counts):
+    """`counts.total()`."""
+    return sum(counts.values())

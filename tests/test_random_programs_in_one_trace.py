@@ -18,6 +18,7 @@ from . import (
     random_mask_programs,
     random_nested_growth,
     random_optional_arrays,
+    random_ordered_dicts,
     random_queues,
     random_slices_in_loops,
     random_state_machines,
@@ -27,8 +28,8 @@ from .program_lists import with_short_loops
 
 MODULES = [
     random_created_arrays, random_dicts, random_exchanged_objects, random_joined_lists, random_lists_of_lists,
-    random_mask_programs, random_nested_growth, random_optional_arrays, random_queues, random_slices_in_loops,
-    random_state_machines, random_text_keys,
+    random_mask_programs, random_nested_growth, random_optional_arrays, random_ordered_dicts, random_queues,
+    random_slices_in_loops, random_state_machines, random_text_keys,
 ]  # fmt: skip
 ALWAYS = [(0, random_created_arrays), (107, random_joined_lists), (3, random_state_machines), (4, random_dicts)]
 LONG = [pytest.param(seed, module, marks=pytest.mark.long) for seed in range(100, 115) for module in MODULES]

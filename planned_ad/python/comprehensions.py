@@ -3,7 +3,7 @@
 A list comprehension keeps its list on Python's stack. In the copy of a function that is traced, `[f(v) for v in x]`
 reads `collected((f(v) for v in x))`, `list(items)` reads `collected(items, list)`, and an assigned list display `[a]`
 or `[a] * n` reads `display([a] * n)`, as do empty ones in it and those that are appended; `deque(items)` reads
-`queue(deque, items)`, and `items.index(v)` reads `index(items, v)`. `kind is float` reads
+`made_container(deque, items)`, and `items.index(v)` reads `index(items, v)`. `kind is float` reads
 `are_one(kind, float) is SAME`: the tracer has classes of its own in place of the real ones, and which member of an
 enumeration a variable holds may be data. Where data decide what
 is None, `v is None` reads `is_none(v)`; where the index of a loop is asked for its number by what it is an index of,
@@ -46,6 +46,7 @@ from .source_text import (
 )
 from .written_calls import (
     COLLECTED,
+    CONTAINER,
     DISPLAY,
     EACH,
     GET,
@@ -57,7 +58,6 @@ from .written_calls import (
     ITSELF,
     LENGTH,
     ONE,
-    QUEUE,
     RECORD,
     ROW,
     RUN,
@@ -66,6 +66,7 @@ from .written_calls import (
 )
 
 KINDS = ("list", "tuple")
+CONTAINERS = frozenset(("deque", "defaultdict", "Counter", "OrderedDict"))
 DISPLAYED = {"list": DISPLAY, "dict": TABLE}
 FILLING = ("append", "setdefault")
 PLAIN = (ast.Name, ast.Constant, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.expr_context)
@@ -110,7 +111,7 @@ def _is_concerned(code: types.CodeType) -> bool:
     if (
         BUILD_LIST in operations
         or _makes_dicts(code)
-        or not {*KINDS, "sort", "deque", "index", "dict"}.isdisjoint(code.co_names)
+        or not {*KINDS, *CONTAINERS, "sort", "index", "dict"}.isdisjoint(code.co_names)
     ):
         return True
     if runs_over_what_is_there(code) or puts_items_elsewhere(code):
@@ -261,10 +262,12 @@ class _Written(ast.NodeTransformer):
         if self.items and _gets_an_item(node):
             assert isinstance(node.func, ast.Attribute)
             return _call(GET, node, _as_row(node.func.value), *node.args)
-        if "deque" in (getattr(node.func, "id", ""), getattr(node.func, "attr", "")):
-            found = _call(QUEUE, node, node.func, *node.args)
+        if not CONTAINERS.isdisjoint((getattr(node.func, "id", ""), getattr(node.func, "attr", ""))):
+            found = _call(CONTAINER, node, node.func, *node.args)
             found.keywords = node.keywords
             return found
+        if is_plain and getattr(node.func, "id", "") == "dict" and isinstance(node.args[0], ast.Name | ast.Attribute):
+            return _call(CONTAINER, node, node.func, *node.args)
         is_kind = isinstance(node.func, ast.Name) and node.func.id in KINDS
         if not is_kind or node.keywords or len(node.args) != 1 or isinstance(node.args[0], ast.Starred):
             return node
@@ -311,6 +314,11 @@ class _Written(ast.NodeTransformer):
     def visit_Assign(self, node: ast.Assign) -> ast.stmt:
         self.generic_visit(node)
         node.value = _displayed(node.value)
+        return node
+
+    def visit_Return(self, node: ast.Return) -> ast.stmt:
+        self.generic_visit(node)
+        node.value = _displayed(node.value) if isinstance(node.value, ast.DictComp) else node.value
         return node
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:

@@ -11,15 +11,17 @@ from .instructions import instructions_of
 from .source_text import compiled_text
 
 ROOT = re.compile(r"[^\W\d]\w*")
+WRITING = ("update", "setdefault")  # methods of dicts
 DEEPEST = 3  # containers and objects on the way from a name to what is assigned to
 
 
 @functools.lru_cache(1024)
 def roots_written(code: types.CodeType) -> frozenset[str] | None:
-    """The first names in what the code assigns items of; None where its source is not at hand."""
+    """The first names in what the code assigns items of, or updates; None where its source is not at hand."""
     found, lines = set(), compiled_text(code).split("\n")
     for instruction in instructions_of(code):
-        if instruction.opname != "STORE_SUBSCR":
+        is_call = instruction.opname in ("LOAD_METHOD", "LOAD_ATTR") and instruction.argval in WRITING
+        if instruction.opname != "STORE_SUBSCR" and not is_call:
             continue
         place = instruction.positions
         line = "" if place is None or not place.lineno else "".join(lines[place.lineno - 1 : place.lineno])

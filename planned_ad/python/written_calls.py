@@ -9,7 +9,8 @@ from typing import Any
 
 from .exit_syntax import EXITS
 
-COLLECTED, DISPLAY, QUEUE = "__planned_ad_collected__", "__planned_ad_display__", "__planned_ad_queue__"
+COLLECTED, DISPLAY = "__planned_ad_collected__", "__planned_ad_display__"
+CONTAINER = "__planned_ad_container__"
 RECORD, TABLE = "__planned_ad_record__", "__planned_ad_table__"
 IS_ONE, ONE = "__planned_ad_is_one__", "__planned_ad_one__"
 ITSELF, IS_NONE, SORT = "__planned_ad_itself__", "__planned_ad_is_none__", "__planned_ad_sort__"
@@ -38,8 +39,8 @@ def dict_made(items: Any) -> Any:
     return items if type(items) is dict else dict(items)
 
 
-def queue(kind: Any, *args: Any, **options: Any) -> Any:
-    """What `deque(...)` stands for; the tracer has its own."""
+def made_container(kind: Any, *args: Any, **options: Any) -> Any:
+    """What `deque(...)`, `defaultdict(...)` and the like stand for; the tracer has its own."""
     return kind(*args, **options)
 
 
@@ -114,7 +115,7 @@ def items_of_loop(items: Any) -> Any:
 
 
 HELPERS: dict[str, Any] = {
-    SORT: sort, COLLECTED: collected, DISPLAY: display, RECORD: record, TABLE: dict_made, QUEUE: queue, ITSELF: itself,
-    IS_NONE: is_none, EXITS: exits, ITEM: item_of, ROW: chosen_row, LENGTH: item_count, INDEX: index,
+    SORT: sort, COLLECTED: collected, DISPLAY: display, RECORD: record, TABLE: dict_made, CONTAINER: made_container,
+    ITSELF: itself, IS_NONE: is_none, EXITS: exits, ITEM: item_of, ROW: chosen_row, LENGTH: item_count, INDEX: index,
     IS_ONE: are_one, ONE: SAME, EACH: tested_items, HAS: is_in, GET: item_or_default, RUN: items_of_loop,
 }  # fmt: skip

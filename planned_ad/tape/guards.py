@@ -27,6 +27,7 @@ REQUIRED = (
 )  # what every run needs: no other trace of the function does without
 STRETCHES = "unless one of them is 1"  # the detail of a guard for lengths that a more general trace can do without
 ELEMENTS = "elements"  # the detail of a guard for how long an array may be, which is as `max_steps` for loops
+KEYS = "keys"  # the detail of a guard for how large the integers are that are keys of a dict
 ROOM = "room for iterations"  # of what the derivative needs of a loop that stops, in another one: see `rooms`
 RAISES = "no error"  # that the function raises none here
 MOST_LOOKED_AT = 1_000_000  # elements of an index array, to find the one that is out of range
@@ -111,6 +112,12 @@ def error_of(guard: Guard, name: str, max_steps: int, index: int | None = None) 
         return TooFewSteps(
             f"{line}: `{line.text}` makes an array of more than the {max_steps:,} elements that there is memory for; "
             f"raise compile(..., max_steps=)",
+            line,
+        )
+    if guard.what == "max_steps" and guard.detail == KEYS:
+        return TooFewSteps(
+            f"{line}: `{line.text}` has integers for keys beyond the {max_steps:,} on either side of zero that there "
+            f"is memory for; raise compile(..., max_steps=)",
             line,
         )
     if guard.what == "max_steps":

@@ -23,7 +23,8 @@ from ..values.number_types import ALWAYS_ONE, Types, can_be_one, types_in
 from ..values.scalar_tracer import ScalarTracer
 from .columns import element_form, stored
 from .counts import Count, Growing, growing_from
-from .dict_tables import DictTable, follow_both
+from .dict_tables import DictTable
+from .followed_dicts import follow_both
 from .form import HandedOn, NotCarried, Stores
 from .forms import Items, Moving, Nothing, Rows, Unchanged, innermost_form, joined, moved
 from .handed import Handed

@@ -12,8 +12,9 @@ import numpy as np
 
 from ..record.promotion import INT
 from ..values.loop_index import LoopIndex
+from ..values.number_types import NumberType
 from ..values.scalar_tracer import ScalarTracer
-from .letters import Letter, Text, is_text_or_member
+from .letters import Letter, Letters, Text, is_text_or_member
 
 if TYPE_CHECKING:
     from ..record.recorder import Recorder
@@ -73,7 +74,25 @@ def may_be(recorder: Recorder, key: Any) -> list[Any] | None:
     return [found if type(key) is tuple else found[0] for found in itertools.product(*each)]
 
 
+def kinds_of(key: Any) -> tuple[NumberType | None, ...]:
+    """The types of the integers in a key; None for a text."""
+    found: list[NumberType | None] = []
+    for part in key if type(key) is tuple else (key,):
+        if type(part) is Letter or is_text_or_member(part):
+            found.append(None)
+        elif type(part) is ScalarTracer:
+            found.append((part.dtype, part.is_python))
+        else:
+            is_python = type(part) in (int, LoopIndex)
+            found.append((INT if is_python else part.dtype, is_python))
+    return tuple(found)
+
+
 UNKNOWN = (1, 0)  # the range of an integer of which it is not known
+
+
+def lies_between(inner: Range, outer: Range) -> bool:
+    return outer[0] <= inner[0] <= inner[1] <= outer[1]
 
 
 def range_of(recorder: Recorder, number: Any) -> Range | None:
@@ -85,7 +104,21 @@ def range_of(recorder: Recorder, number: Any) -> Range | None:
     if type(number) is not ScalarTracer or number.dtype.kind not in "iu" or number.types:
         return None
     first, last = recorder.builder.limits.of(number.value)
-    return (first, last) if last - first < MOST_PLACES else UNKNOWN
+    if last - first < MOST_PLACES:
+        return first, last
+    return UNKNOWN if np.can_cast(number.dtype, INT) else None
+
+
+def as_python(recorder: Recorder, number: Any) -> Any:
+    """An integer as one of Python's, with which nothing overflows that a place is computed from."""
+    if issubclass(type(number), np.integer):
+        return int(number)
+    if type(number) is not ScalarTracer or number.is_python:
+        return number
+    first, last = recorder.builder.limits.of(number.value)
+    found = recorder.value_of(number, INT)
+    recorder.builder.limits.note(found, first, last)
+    return ScalarTracer(recorder, found, is_python=True)
 
 
 def clamped(recorder: Recorder, number: ScalarTracer, first: int, last: int) -> tuple[ScalarTracer, Any]:
@@ -96,3 +129,25 @@ def clamped(recorder: Recorder, number: ScalarTracer, first: int, last: int) -> 
     found = apply("minimum", apply("maximum", wanted, low), high)
     recorder.builder.limits.note(found, first, last)
     return ScalarTracer(recorder, found, is_python=True), inside
+
+
+def key_of_place(
+    recorder: Recorder,
+    place: ScalarTracer,
+    ranges: tuple[Range, ...],
+    texts: tuple[Text, ...],
+    kinds: tuple[NumberType | None, ...],
+) -> list[Any]:
+    """The parts of the key that has a place, each of its type; the reverse of a sum over the ranges."""
+    parts: list[Any] = []
+    rest: Any = place
+    for k, ((first, last), kind) in enumerate(reversed([*zip(ranges, kinds)])):
+        extent = last - first + 1
+        number = rest if k == len(ranges) - 1 else rest % extent
+        rest = rest // extent
+        value = recorder.value_of(number + first, INT if kind is None else kind[0])
+        recorder.builder.limits.note(value, first, last)
+        is_python = kind is None or kind[1]
+        part: Any = ScalarTracer(recorder, value, is_python=is_python)
+        parts.append(part if kind is not None else Letters(texts[first : last + 1]).made(part - first))
+    return parts[::-1]

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from ..values.number_types import NumberType
 from .dict_keys import MOST_PLACES, Range, are_texts, is_all_known, number_of_part, texts_in
 from .forms import Unchanged
 from .held import is_number
@@ -17,6 +18,7 @@ from .written_forms import common_number
 if TYPE_CHECKING:
     from ..record.recorder import Recorder
 
+Kind = NumberType | None  # None for a text
 MOST_APART = 64  # times as many places as a dict has keys when it is made
 
 
@@ -26,6 +28,8 @@ class TableRoom:
 
     Keys are integers or texts, or tuples of them, `of_tuples`, in which each has its range. Of the `texts` that there
     are each is an integer; `are_texts`: which parts of a key are. The keys in `order`, where there are never others.
+    Where there are, memory says in which order they came, if the program asks for it, `is_ordered`; then integers in
+    keys have these `kinds`. Of keys that may be any integers the ranges are guessed: `is_open`. Calls keep to them.
     """
 
     ranges: tuple[Range, ...] | None = None
@@ -34,6 +38,9 @@ class TableRoom:
     texts: tuple[Text, ...] = ()
     are_texts: tuple[bool, ...] = ()
     order: tuple[Any, ...] | None = None
+    is_ordered: bool = False
+    is_open: bool = False
+    kinds: tuple[Kind, ...] = ()
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -62,6 +69,15 @@ class TableRoom:
             found = tuple((min(a, c), max(b, d)) for (a, b), (c, d) in zip(self.ranges, ranges))
         room = replace(self, ranges=found, of_tuples=of_tuples, are_texts=are_texts)
         return room if math.prod(room.shape) <= MOST_PLACES else None
+
+    def opened(self, parts: int, of_tuples: bool, texts: tuple[bool, ...], max_steps: int) -> TableRoom | None:
+        """With room for keys of any integers: for so many on either side of zero, all parts of a key together."""
+        integers = texts.count(False)
+        half = max(int((2 * max_steps) ** (1 / integers)) // 2, 1)
+        every = 0, max(len(self.texts) - 1, 0)
+        ranges = tuple(every if is_text else (-half, half - 1) for is_text in texts)
+        room = self.with_key(ranges, of_tuples, texts)
+        return None if room is None else replace(room, is_open=True)
 
     def joined(self, other: TableRoom) -> TableRoom | None:
         """For dicts of which one takes the place of another."""

@@ -10,35 +10,38 @@ by 50 numbers in a dict 0.2 s, key by key 8.5 s.
 
 from __future__ import annotations
 
-import itertools
+import collections
+import functools
 import math
-import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping
+import types
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...python.frames import user_frames
-from ...python.subscripts import is_written_in
-from ...python.written_calls import dict_made
-from ...tape.guards import RAISES
+from ... import control
+from ...tape.guards import KEYS, RAISES
 from ..record.storage import Storage
 from ..values.loop_index import LoopIndex, plain_or_traced
 from ..values.python_errors import is_caught
 from ..values.scalar_tracer import ScalarTracer
-from .consumers import Consumer, ended
 from .dict_keys import (
     UNKNOWN,
     are_texts,
+    as_python,
     clamped,
     is_all_known,
+    key_of_place,
+    kinds_of,
+    lies_between,
     may_be,
     number_of_part,
     range_of,
     texts_in,
 )
-from .dict_room import TableRoom, table_room
+from .dict_order import KeyOrder, OrderedView
+from .dict_room import TableRoom
 from .dict_views import DictView, read_if_unchanged
 from .held import Whole, is_number
 from .list_in_trace import ListInTrace
@@ -47,11 +50,11 @@ from .stored_forms import Array, Number
 from .written_forms import Written, WrittenArrays
 
 if TYPE_CHECKING:
-    import types
-
     from ..record.decisions import Site
     from ..record.recorder import Recorder
 
+DICTS = (dict, collections.defaultdict, collections.Counter, collections.OrderedDict)
+OF_COUNTERS = {"most_common": control._most_common, "total": control._total}
 NOT_A_KEY = "a key is looked up in a dict in which it is not"
 FLOAT = Number(np.dtype(float), is_python=True)
 
@@ -65,7 +68,9 @@ class TableKind(Whole):
 
     def made(self, arrays: list[Any]) -> Any:
         found = DictTable(self.like.recorder, self.like.site, None)
-        memory, found.present = arrays
+        found.kind, found.default_factory = self.like.kind, self.like.default_factory
+        memory, found.present, *order = arrays
+        found.order = KeyOrder(*order) if order else None
         found.column = self.like.column.handed_on(memory)
         return found
 
@@ -77,11 +82,14 @@ class DictTable(ListInTrace):
     is_written = True
     column: Written
     present: Any
+    order: KeyOrder | None = None  # of the keys, where data say which it is
     filling: dict[Any, None] | None = None  # the keys so far, of one that a comprehension makes
     _read: tuple[Any, Any] = (None, 0)  # the key that was read last, and its place
+    _given: tuple[Any, Any] = (None, 0)  # that which a loop over it was given last
 
     def __init__(self, recorder: Recorder, site: Site, items: dict[Any, Any] | None, is_filled: bool = False):
-        super().__init__(recorder, site, dict)
+        super().__init__(recorder, site, type(items))
+        self.default_factory = getattr(items, "default_factory", None)
         self.room: TableRoom = recorder.scopes.decisions.tables[site]
         if self.room.form is not None:
             refuse_truths_in(self, self.room.form)
@@ -93,6 +101,7 @@ class DictTable(ListInTrace):
             self._check_order(items)
         places, form = math.prod(self.room.shape), self.room.form
         self.present = recorder.call(np.zeros, (places,), {"dtype": bool})
+        self.order = KeyOrder.of_none(recorder, places) if self.room.is_ordered else None
         if isinstance(form, Array):
             memory = recorder.call(np.zeros, ((places, *form.shape),), {"dtype": form.dtype})
             self.column = WrittenArrays(form, memory)
@@ -123,7 +132,10 @@ class DictTable(ListInTrace):
         return self.column.memory
 
     def in_memory(self) -> tuple[Any, tuple[str, ...], list[Any]]:
-        return TableKind(self.room, self), ("memory", "present"), [self.memory, self.present]
+        order = self.order
+        names = ("memory", "present") if order is None else ("memory", "present", "places", "count")
+        held = [self.memory, self.present] if order is None else [self.memory, self.present, order.places, order.count]
+        return TableKind(self.room, self), names, held
 
     def held(self) -> Iterator[tuple[str | None, Any]]:
         for storage in self.storages():
@@ -132,6 +144,8 @@ class DictTable(ListInTrace):
     def storages(self) -> Iterator[Storage]:
         yield self.column.memory.storage
         yield self.present.storage
+        if self.order is not None:
+            yield from (self.order.places.storage, self.order.count.storage)
 
     # Keys.
 
@@ -151,13 +165,15 @@ class DictTable(ListInTrace):
         if not numbers or None in ranges:
             raise self.refuse()
         known = self.room.ranges or ((0, 0),) * len(ranges)
+        if self.room.is_open:
+            ranges = [found if lies_between(found, k) else UNKNOWN for found, k in zip(ranges, known)]  # type: ignore[arg-type]
         wanted = tuple(k if found == UNKNOWN else found for found, k in zip(ranges, known))
         room = self.room.with_texts(texts).with_key(wanted, type(key) is tuple, are_texts(key))  # type: ignore[arg-type]
         if room != self.room:
             raise self._decide(room)
         place: Any = 0
         inside: Any = None
-        for number, found, (first, last) in zip(numbers, ranges, known):
+        for number, found, (first, last) in zip([as_python(recorder, n) for n in numbers], ranges, known):
             if found == UNKNOWN:
                 number, is_in = clamped(recorder, number, first, last)
                 inside = is_in if inside is None else recorder.apply("logical_and", inside, is_in)
@@ -172,7 +188,7 @@ class DictTable(ListInTrace):
         return found is not None and self.room.order_of.keys() >= set(found)
 
     def _is_there(self, key: Any, place: Any, inside: Any) -> Any:
-        if self._has_always(key):
+        if self._has_always(key) or self._is_known(self._given, key):
             return True
         found = self.present[place]
         if inside is None:
@@ -180,12 +196,30 @@ class DictTable(ListInTrace):
         there = self.recorder.apply("logical_and", inside, self.recorder.value_of(found))
         return ScalarTracer(self.recorder, there, is_python=True)
 
-    def _place_read(self, key: Any) -> Any:
-        """Where the value of a key lies that was read on the way here, and so was there: `counts[key] += 1`."""
-        known, place = self._read
-        if known is not key or not self.recorder.scopes.sees(self.recorder.value_of(place)):
-            raise self.refuse()
+    def _is_known(self, known: tuple[Any, Any], key: Any) -> bool:
+        """Whether it is the key that was read last, or given last, on the way here."""
+        return known[0] is key and self.recorder.scopes.sees(self.recorder.value_of(known[1]))
+
+    def _opened(self, key: Any, place: Any, inside: Any) -> Any:
+        """The place of a key that may be any integer: for which there is room is guessed."""
+        texts = are_texts(key)
+        room = self.room.opened(len(texts), type(key) is tuple, texts, self.recorder.max_steps)
+        if room != self.room:
+            raise self._decide(room)
+        self.recorder.scopes.require_after(inside, "max_steps", KEYS)
         return place
+
+    def _note(self, key: Any, place: Any) -> None:
+        """A key is put there, which comes last if it is new."""
+        if not self.room.is_ordered:
+            return
+        kinds = kinds_of(key)
+        if kinds != self.room.kinds:
+            raise self._decide(replace(self.room, kinds=kinds) if not self.room.kinds else None)
+        if not self._is_known(self._given, key):
+            assert self.order is not None
+            self.order.note(self.recorder, place, self.present[place])
+            self.recorder.flow.keys_added[self.site] += 1
 
     def _value(self, place: Any) -> Any:
         return self.column.item(self, place)  # type: ignore[arg-type]
@@ -198,6 +232,10 @@ class DictTable(ListInTrace):
         if type(found) is not ScalarTracer:
             if not found:
                 raise KeyError(key)
+        elif self.default_factory is not None:
+            return self.setdefault(key, self.default_factory())
+        elif self.kind is collections.Counter:
+            return self.get(key, 0)
         elif is_caught(KeyError):
             raise self.refuse()
         else:
@@ -208,9 +246,11 @@ class DictTable(ListInTrace):
     def __setitem__(self, key: Any, value: Any) -> None:
         place, inside = self._place(key)
         if inside is not None:
-            place = self._place_read(key)
-        elif self.room.order is not None and not self._has_always(key):
+            read = next((read for read in (self._read, self._given) if self._is_known(read, key)), None)
+            place = self._opened(key, place, inside) if read is None else read[1]
+        if self.room.order is not None and not self._has_always(key):
             raise self._decide(replace(self.room, order=None))
+        self._note(key, place)
         if self.filling is not None and not is_all_known(key):
             self._check_order([*self.filling, key])
         elif self.filling is not None:
@@ -245,6 +285,8 @@ class DictTable(ListInTrace):
     def pop(self, key: Any, *default: Any) -> Any:
         if self.room.order is not None:
             raise self._decide(replace(self.room, order=None))
+        if self.room.is_ordered:
+            raise self.refuse()
         found = self.get(key, *default) if default else self[key]
         place, inside = self._place(key)
         if inside is None:
@@ -258,18 +300,46 @@ class DictTable(ListInTrace):
     def __delitem__(self, key: Any) -> None:
         self.pop(key)
 
+    def update(self, *others: Any, **items: Any) -> None:
+        """By a dict; of a `Counter` by what it counts."""
+        is_counter = self.kind is collections.Counter
+        if items or len(others) != 1 or (issubclass(others[0].__class__, Mapping) and is_counter):
+            raise self.refuse()
+        if not (is_counter or issubclass(others[0].__class__, dict)):
+            raise self.refuse()
+        self._by_itself(control._counted if is_counter else control._updated, others[0])
+
+    def copy(self, kind: Any = None) -> Any:
+        if isinstance(self.room.form, Array):  # which both would have
+            raise self.refuse()
+        self.recorder.mark()
+        table, _, arrays = self.in_memory()
+        found = table.made([array.copy() for array in arrays])
+        found.kind = kind or self.kind
+        return found
+
+    __copy__ = copy
+
+    def _by_itself(self, function: Callable[..., Any], *args: Any) -> Any:
+        return self.recorder.namespace.function(function)(self, *args)
+
+    def __getattr__(self, name: str) -> Any:
+        if self.kind is collections.Counter and name in OF_COUNTERS:
+            return functools.partial(self._by_itself, OF_COUNTERS[name])
+        return super().__getattr__(name)
+
     def length(self) -> Any:
         found = self.recorder.call(np.sum, (self.present,), {})
         return found.item()
 
     def __len__(self) -> int:
-        return len(self._keys())
+        return len(self._keys()) if self.room.order is not None else self.length().__index__()
 
     def __bool__(self) -> bool:
         return bool(self.length() > 0)
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self._keys())
+        return iter(self.keys())
 
     def _keys(self) -> tuple[Any, ...]:
         """In their order, where there are never others."""
@@ -277,19 +347,59 @@ class DictTable(ListInTrace):
             raise self.refuse()
         return self.room.order
 
+    def keys_in_order(self) -> KeyOrder:
+        """Their order, where data say which it is."""
+        if self.order is None:
+            raise self._decide(replace(self.room, is_ordered=True))
+        return self.order
+
+    def _key_at(self, row: Any) -> tuple[Any, Any]:
+        """The key in a row of the order, and its place."""
+        self.recorder.mark()
+        if None in self.room.kinds and self.recorder.scopes.decisions.letters is False:
+            raise self.refuse()
+        place = self.keys_in_order().place_at(self.recorder, row)
+        key = key_of_place(self.recorder, place, self.room.ranges or (), self.room.texts, self.room.kinds)
+        found = tuple(key) if self.room.of_tuples else key[0]
+        self._given = (found, place)
+        return found, place
+
+    def _item_at(self, row: Any) -> tuple[Any, Any]:
+        key, place = self._key_at(row)
+        return key, self._value(place)
+
     def keys(self) -> Any:
+        if self.room.order is None:
+            return OrderedView(self, lambda row: self._key_at(row)[0], are_keys=True)
         return dict.fromkeys(self._keys()).keys()
 
     def values(self) -> Any:
+        if self.room.order is None:
+            return OrderedView(self, lambda row: self._item_at(row)[1])
         return DictView(self._keys(), read_if_unchanged(self), with_keys=False)
 
     def items(self) -> Any:
+        if self.room.order is None:
+            return OrderedView(self, self._item_at)
         return DictView(self._keys(), read_if_unchanged(self), with_keys=True)
 
     def traced(self) -> Any:
         raise self.refuse()
 
     elements = given = traced
+
+
+def item_by_key(key: Any) -> Any:
+    """`counts.get`, by which keys of the dict are compared, as what requires that they are there."""
+    is_bound = type(key) is types.MethodType and type(key.__self__) is DictTable
+    return key.__self__.__getitem__ if is_bound and key.__func__ is DictTable.get else key
+
+
+def ordered_view(items: Any) -> OrderedView | None:
+    """What runs over a dict whose order is data, or already does."""
+    if type(items) is DictTable and items.room.order is None:
+        items = items.keys()
+    return items if type(items) is OrderedView else None
 
 
 def _refusing(name: str) -> None:
@@ -300,108 +410,9 @@ def _refusing(name: str) -> None:
     setattr(DictTable, name, method)
 
 
-for _name in ("__or__", "__ror__", "__ior__"):
+for _name in ("or", "and", "add", "sub"):
+    for _form in ("__{}__", "__r{}__", "__i{}__"):
+        _refusing(_form.format(_name))
+for _name in ("__pos__", "__neg__"):
     _refusing(_name)
 Mapping.register(DictTable)  # for `match`
-
-
-def dict_replacements(recorder: Recorder) -> dict[int, object]:
-    """By identity, what makes dicts; see `comprehensions`."""
-
-    def show(items: Any) -> Any:
-        frame = sys._getframe(1)
-        given = items if type(items) is dict else {}
-        found = followed_dict(recorder, given, (frame.f_code, frame.f_lasti), is_filled=items is not given)
-        return found if items is given else filled_table(recorder, found, items)
-
-    return {id(dict_made): show}
-
-
-def followed_dict(recorder: Recorder, given: dict[Any, Any], site: Site, is_filled: bool = False) -> Any:
-    """A dict that the program has made there: a table, or one that may become one."""
-    decisions = recorder.scopes.decisions
-    if site in decisions.plain:
-        return given
-    if site in decisions.tables:
-        recorder.mark()
-        return DictTable(recorder, site, given, is_filled)
-    recorder.flow.dicts[id(given)] = (given, site)
-    return given
-
-
-def filled_table(recorder: Recorder, items: Any, pairs: Any) -> Any:
-    """A dict with these pairs of a generator expression, whose loops may be recorded as loops."""
-    consumer, frame = Consumer(items), pairs.gi_frame
-    recorder.consumers[frame] = consumer
-    try:
-        for key, value in pairs:
-            items[key] = value
-        if type(items) is DictTable:
-            items.is_complete()
-    except RuntimeError as error:
-        raise ended(error) from None
-    finally:
-        del recorder.consumers[frame]
-    return items
-
-
-def may_have(items: dict[Any, Any], texts: Collection[str]) -> bool:
-    """Whether a key that is one of these texts, or else has an integer that is not known, may be one of such a dict."""
-    known = set(itertools.chain(*map(texts_in, items)))
-    return not items or (not known.isdisjoint(texts) if texts else not all(all(are_texts(key)) for key in items))
-
-
-def follow_dicts(recorder: Recorder, frame: types.FrameType, texts: Collection[Any] = ()) -> None:
-    """An integer or a text that is not known is a key: the dicts that may have it are tables, unless that was tried."""
-    decisions, found = recorder.scopes.decisions, False
-    for items, site in recorder.flow.dicts.values():
-        if site in decisions.tables or site in decisions.plain or not may_have(items, texts):
-            continue
-        is_filled = any(consumer.value is items for consumer in recorder.consumers.values())
-        is_traced = not texts and any(recorder.is_array(value) or recorder.is_scalar(value) for value in items.values())
-        if not (is_filled or is_traced or any(is_written_in(f, items) for f in user_frames(frame))):
-            continue
-        room = table_room(recorder, items)
-        if room is None:
-            decisions.plain.add(site)
-        else:
-            decisions.tables[site], found = room, True
-    if found:
-        raise recorder.scopes.restart()
-
-
-def follow_grown_dicts(recorder: Recorder, grown: Iterable[Any]) -> None:
-    """Dicts that get longer in a loop, by texts, are tables, unless that was tried."""
-    decisions, dicts = recorder.scopes.decisions, recorder.flow.dicts
-    found = {dicts[id(items)][1]: items for items in grown if type(items) is dict and id(items) in dicts}
-    for site, items in found.items():
-        room = table_room(recorder, items) if all(map(texts_in, items)) else None
-        if room is not None and site not in decisions.plain and site not in decisions.tables:
-            decisions.tables[site] = replace(room, order=None)
-            raise recorder.scopes.restart()
-
-
-def follow_both(recorder: Recorder, *taking_turns: Any) -> None:
-    """Dicts of which one takes the place of another are tables with the same room, or neither is."""
-    decisions = recorder.scopes.decisions
-    rooms: dict[Site, TableRoom | None] = {}
-    for found in taking_turns:
-        items, site = recorder.flow.dicts.get(id(found), (found, None))
-        if type(found) is DictTable:
-            rooms[found.site] = found.room
-        elif site is not None and site not in decisions.plain:
-            rooms[site] = table_room(recorder, items)
-        else:  # which cannot be one
-            decisions.plain |= {other.site for other in taking_turns if type(other) is DictTable}
-            raise recorder.scopes.restart()
-    room, *others = rooms.values()
-    for other in others:
-        room = None if room is None or other is None else room.joined(other)
-    is_decided = room is not None and all(known is not None and known.is_as(room) for known in rooms.values())
-    if not is_decided or not rooms.keys() <= decisions.tables.keys():
-        for site in rooms:
-            if room is None:
-                decisions.plain.add(site)
-            else:
-                decisions.tables[site] = room
-        raise recorder.scopes.restart()

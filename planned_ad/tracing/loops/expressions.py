@@ -17,6 +17,7 @@ from ...python.source_text import compiled_text, note_text
 from ...regions.affine import Affine, exact
 from ..record.recorder import Recorder
 from .consumers import is_generator_expression
+from .dict_tables import ordered_view
 from .generators import generator_of
 from .iteration import Once
 
@@ -29,6 +30,9 @@ def as_expression(recorder: Recorder, items: Any) -> Any:
     generator = generator_of(items)
     if generator is not None and not is_generator_expression(generator):
         return generator_over(ALL, generator)
+    view = ordered_view(items)
+    if view is not None:
+        return generator_over(ALL, view)
     if type(items) is not Once or items.is_taken or items.iterator is not None or goes_one_by_one(recorder, items):
         return items
     return generator_over(ALL, items)

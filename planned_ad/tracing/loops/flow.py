@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import types
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
@@ -15,8 +16,8 @@ from ..record.recorder import Recorder
 from ..values.identity import refuse_truths
 from ..values.number_types import Types, pass_types_on, told_apart
 from . import suspended_sides
-from .dict_tables import follow_dicts, follow_grown_dicts
 from .filled_lists import assigned_last, could_be_filled, fill_item, is_unset
+from .followed_dicts import follow_dicts, follow_grown_dicts
 from .generators import is_asked_for_more
 from .index_tests import decided_by_indices
 from .iteration import Holder, Sequence, once
@@ -49,6 +50,7 @@ class LoopFlow:
         self.recorder, recorder.records = recorder, KnownRecords()
         self.dicts: dict[int, tuple[dict, Site]] = {}  # that were made, and where, by identity
         self.table_writes = 0  # to those of them that lie in memory
+        self.keys_added: Counter[Site] = Counter()  # how often one of those of a site was given a key that may be new
         self.on_integers = WhilesOnIntegers(recorder)
         self.sites, self.notice = self.on_integers.sites, self.on_integers.notice
         self.compared, self.undecided = self.on_integers.compared, self.on_integers.undecided

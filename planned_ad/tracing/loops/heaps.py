@@ -21,7 +21,8 @@ from ..values.python_errors import is_caught
 from ..values.scalar_tracer import ScalarTracer
 from .form import HandedOn
 from .forms import Items, Unchanged
-from .run_time_lists import NO_NAN, RunTimeList
+from .list_order import NO_NAN
+from .run_time_lists import RunTimeList
 from .stored_forms import Number
 from .traced_list import TracedList
 

@@ -185,6 +185,13 @@ class Letter:
             return self.recorder.namespace.function(found.fget)(self)
         return None
 
+    def length(self) -> Any:
+        """What `len` says of it: of texts an integer that is data."""
+        if not all(type(text) is str for text in self.letters.texts):
+            return len(self.known("for its length"))
+        lengths = np.array([len(str(text)) for text in self.letters.texts])
+        return self.recorder.concrete(lengths)[self.code].item()
+
     def known(self, what: str) -> Any:
         """The text that is asked for itself, `what` for: outside of loops a guard says which one it is."""
         if not self.letters.is_chosen or self.recorder.scopes.depth:

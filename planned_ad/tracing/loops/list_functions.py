@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...python.written_calls import collected, display, index, queue, record, tested_items
+from ... import control
+from ...python.written_calls import collected, display, index, made_container, record, tested_items
 from ...tape.guards import RAISES
 from ..values.loop_index import plain_or_traced
 from ..values.python_errors import is_caught
 from .consumers import Consumer, is_generator_expression
-from .dict_tables import followed_dict
+from .dict_tables import DICTS, DictTable
 from .expressions import as_expression
+from .followed_dicts import followed_dict
 from .held import is_number
 from .list_in_trace import is_traced_list
 from .records import followed_record
@@ -87,10 +89,18 @@ def list_replacements(recorder: Recorder) -> dict[int, object]:
         found = followed_record(recorder, items, site)
         return followed_dict(recorder, items, site) if found is items and type(items) is dict else found
 
-    def make_queue(kind: Any, *args: Any, **options: Any) -> Any:
+    def make_container(kind: Any, *args: Any, **options: Any) -> Any:
         frame = sys._getframe(1)
         site, decisions = (frame.f_code, frame.f_lasti), recorder.scopes.decisions
+        if kind is collections.Counter and len(args) == 1 and not options and are_traced(recorder, args[0]):
+            counts = followed_dict(recorder, collections.Counter(), site)
+            recorder.namespace.function(control._counted)(counts, args[0])
+            return counts
+        if kind is dict and len(args) == 1 and type(args[0]) is DictTable and not options:
+            return args[0].copy(dict)
         made = kind(*args, **options)
+        if type(made) in DICTS:
+            return followed_dict(recorder, made, site)
         if type(made) is not collections.deque or site in decisions.plain or made.maxlen == 0:
             return made
         if site in decisions.lengths:
@@ -130,9 +140,16 @@ def list_replacements(recorder: Recorder) -> dict[int, object]:
         return recorder.call(np.array, (items, dtype), {})
 
     return {
-        id(collected): collect, id(display): show, id(record): show_record, id(queue): make_queue, id(index): find,
-        id(tested_items): followed_items, id(np.fromiter): fromiter,
+        id(collected): collect, id(display): show, id(record): show_record, id(made_container): make_container,
+        id(index): find, id(tested_items): followed_items, id(np.fromiter): fromiter,
     }  # fmt: skip
+
+
+def are_traced(recorder: Recorder, items: Any) -> bool:
+    """Whether these are items of which not all are known."""
+    if is_generator_expression(items) or (is_traced_list(items) and not items.is_plain):
+        return True
+    return recorder.is_array(items) and items.ndim == 1 and not items.is_known
 
 
 def followed(recorder: Recorder, items: Any, site: Site) -> Any:

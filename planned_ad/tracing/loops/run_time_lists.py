@@ -22,17 +22,15 @@ from ...tape.guards import RAISES
 from ...tape.tape import Value
 from ..lengths.elements import Position, RunTime, for_each
 from ..lengths.run_time_slices import stretch
-from ..lengths.sources import Memory
 from ..lengths.varying import refused
 from ..record.promotion import INT
-from ..values.elementwise import elementwise
 from ..values.indexing import KEYS, Keys
 from ..values.loop_index import plain_or_traced
 from ..values.python_errors import is_caught
 from ..values.scalar_tracer import ScalarTracer
-from .columns import is_chosen_in
 from .held import is_number, same
 from .list_in_trace import ListInTrace, adds_in_place
+from .list_order import sort_rows
 from .list_room import TOO_MANY, Appended, is_alike, serving, times_within
 from .lists_in_rows import Lists
 from .object_copies import lend_to_list, note_copy
@@ -44,8 +42,6 @@ if TYPE_CHECKING:
     from ..record.recorder import Recorder
 
 NOT_THERE = "a number is looked for in a list, in which it is not"
-MOST_KEYS = 3  # numbers by which a list is sorted
-NO_NAN = "of numbers that are sorted one is nan, which has no place in Python's order"
 
 
 class RunTimeList(RowsOfList):
@@ -243,41 +239,8 @@ class RunTimeList(RowsOfList):
             own = self.copy()
             own.sort(key=key, reverse=reverse)
             return self._copy(own, 0, own.length_, 1)
-        recorder, self.is_heap = self.recorder, False
-        fronts: list[Any] = [getattr(leaf, "memory", None) for leaf in self._rows().leaves()]
-        is_of_numbers = self.form is not None and None not in fronts and not is_chosen_in(self.form)
-        has_order = key is not None or (is_of_numbers and fronts[0].dtype.kind == "f")
-        if self.kind is tuple or not is_of_numbers or not has_order:
-            raise self.refuse()
-        keys = fronts if key is None else self._keys(key)
-        beyond = elementwise(recorder, np.greater_equal, (np.arange(self.most), self.filled))
-        for number in keys:
-            ordered = elementwise(recorder, np.logical_or, (beyond, elementwise(recorder, np.equal, (number, number))))
-            recorder.scopes.require_after(recorder.value_of(ordered.all()), "bounds", NO_NAN)
-        first, *others = [-number for number in keys] if reverse else keys
-        first = recorder.call(np.where, (beyond, first.dtype.type(np.nan), first), {})
-        order = recorder.call(np.lexsort, ((*others[::-1], first),), {})
-        for front, rows in zip(fronts, [front[order] for front in fronts]):
-            front[...] = rows
-
-    def _keys(self, key: Callable[[Any], Any]) -> list[Any]:
-        """The numbers by which its elements are sorted, of which a key has several where it is a tuple."""
-        recorder, count = self.recorder, 0
-        columns = [zeros_in_memory(self, np.dtype(float), self.most) for _ in range(MOST_KEYS)]
-
-        def put(position: Position) -> None:
-            nonlocal count
-            found = key(self._element(self._rows(), position))
-            numbers = found if type(found) is tuple else (found,)
-            count = len(numbers)
-            if count > MOST_KEYS or not all(map(is_number, numbers)):
-                raise self.refuse()
-            for column, number in zip(columns, numbers):
-                value = recorder.value_of(plain_or_traced(number), np.dtype(float))
-                Memory(column, 0, 1).element(position).write(value)
-
-        for_each(recorder, self.length_, put)
-        return columns[:count]
+        self.is_heap = False
+        sort_rows(self, self._rows(), key, reverse)
 
     # Reading.
 
@@ -465,12 +428,3 @@ KEYS.insert(
         put=lambda array, key, value: operator.setitem(array, with_arrays(key), value),
     ),
 )
-
-
-def zeros_in_memory(owner: RunTimeList, dtype: np.dtype, rows: int) -> Any:
-    """An array of zeros, to which loops may write."""
-    found = Number(dtype, is_python=True).in_rows(rows, owner, -1, owner.recorder.scopes.depth)  # type: ignore[arg-type]
-    assert isinstance(found, Number) and found.memory is not None
-    found.memory.storage.listed = None
-    found.memory[...] = 0.0
-    return found.memory

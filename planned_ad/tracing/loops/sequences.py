@@ -29,6 +29,7 @@ from ..values.array_tracer import ArrayTracer
 from ..values.elementwise import elementwise
 from ..values.flat import FlatView
 from ..values.loop_index import expression_of, index_of, plain_or_traced
+from .dict_tables import ordered_view
 from .expressions import CHOSEN, filter_expression, generator_over
 from .generators import generator_of
 from .iteration import Holder, NestedIterator, Once, Sequence, once
@@ -186,6 +187,8 @@ def sequence_of(recorder: Recorder, obj: Any) -> Sequence | None:
         return Sequence(recorder, obj.items_now(), obj.__getitem__, (ListRunOver(obj),))
     if type(obj) is RunTimeList:
         return Sequence(recorder, obj.length_, obj.item_at, (RunOver(obj),))
+    if (view := ordered_view(obj)) is not None:
+        return Sequence(recorder, view.length_, view.item, view.holders)
     if issubclass(type(obj), TracedArray) and obj.ndim:
         return Sequence(recorder, len(obj), obj.__getitem__)
     if type(obj) is RaggedArray and obj.ndim:
@@ -296,6 +299,8 @@ def ndindex(recorder: Recorder, *shape: Any) -> Any:
 
 def pool_of(recorder: Recorder, obj: Any) -> Sequence | None:
     """As `sequence_of`, of the items that there are now: `itertools.product` and its like begin with `tuple(items)`."""
+    if (view := ordered_view(obj)) is not None:
+        raise view.table.refuse()
     if type(obj) is ArrayTracer and obj.ndim == 1 and not obj.storage.is_concrete:
         obj = snapshot(obj)
     elif type(obj) in (TracedList, RunTimeList, RaggedArray) or (type(obj) is RunTimeArray and obj.ndim == 1):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sized
 from typing import Any, Protocol
 
@@ -35,6 +36,10 @@ class Flow(Protocol):
     @property
     def dicts(self) -> dict[int, tuple[dict[Any, Any], Any]]:
         """Those that were made, and where, by identity."""
+
+    @property
+    def keys_added(self) -> Counter[Any]:
+        """How often those of a site that lie in memory were given a key that may be new."""
 
     def notice(self, frame: types.FrameType) -> None:
         """Something is recorded for code that `frame` runs."""

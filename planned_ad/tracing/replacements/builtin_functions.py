@@ -21,6 +21,7 @@ from ... import control
 from ..complex.pairs import complex_from
 from ..lengths.varying import VaryingArray
 from ..loops.consumers import assigns, is_generator_expression, joined
+from ..loops.dict_order import OrderedView
 from ..loops.expressions import as_expression
 from ..loops.letters import Letter
 from ..loops.list_in_trace import is_traced_list
@@ -407,7 +408,7 @@ def builtin_replacements(recorder: Recorder) -> dict[int, object]:
     def length(obj: Any, /) -> Any:
         if issubclass(type(obj), VaryingArray):
             return obj.shape[0]
-        return obj.length() if is_traced_list(obj) or type(obj) is Range else builtins.len(obj)
+        return obj.length() if is_traced_list(obj) or type(obj) in HAVE_LENGTHS else builtins.len(obj)
 
     def deciding(function: Callable[..., Any], combine: np.ufunc, decided: bool) -> Callable[..., Any]:
         """`any` and `all`: of traced truths the combination, all of them looked at, where that changes nothing else."""
@@ -451,6 +452,9 @@ def builtin_replacements(recorder: Recorder) -> dict[int, object]:
         id(callable): is_callable,
         id(any): deciding(any, np.logical_or, True), id(all): deciding(all, np.logical_and, False),
     }  # fmt: skip
+
+
+HAVE_LENGTHS = (Range, OrderedView, Letter)
 
 
 def _truth(recorder: Recorder, item: Any) -> Any:

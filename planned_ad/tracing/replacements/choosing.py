@@ -17,6 +17,8 @@ import numpy as np
 from ...regions.affine import exact, ragged
 from ..lengths.elements import Length, RunTime
 from ..loops.consumers import is_generator_expression, joined
+from ..loops.dict_order import OrderedView
+from ..loops.dict_tables import item_by_key, ordered_view
 from ..loops.expressions import as_expression
 from ..loops.heaps import Heap
 from ..loops.iteration import Sequence
@@ -53,13 +55,14 @@ def choosing(recorder: Recorder, function: Callable[..., Any], compare: np.ufunc
         return found
 
     def one_of(args, options):
-        given: Any = as_expression(recorder, args[0]) if len(args) == 1 else None
+        view = ordered_view(args[0]) if len(args) == 1 else None
+        given: Any = view if view is not None else as_expression(recorder, args[0]) if len(args) == 1 else None
         if options.get("key") is not None and set(options) == {"key"}:
             return best_by_key(recorder, function, given if len(args) == 1 else list(args), options["key"])
         if type(given) is Heap:
             given = given.in_any_order()
         is_filled = is_traced_list(given) and not given.is_plain
-        is_filled |= is_axis(given)
+        is_filled |= is_axis(given) or view is not None
         if options.get("key") is None and (is_filled or is_generator_expression(given)):
             return best_of(given, options)
         items = list(given) if len(args) == 1 else list(args)
@@ -80,7 +83,7 @@ def choosing(recorder: Recorder, function: Callable[..., Any], compare: np.ufunc
     def best_of(items: Any, options: dict[str, Any]) -> Any:
         """Of items that a loop may compare."""
         recorder.mark()
-        if type(items) is RunTimeList:
+        if type(items) in (RunTimeList, OrderedView):
             if "default" in options and not items:
                 return options["default"]
             return joined(recorder, (item for item in items), items.first(function), better)
@@ -98,7 +101,7 @@ def choosing(recorder: Recorder, function: Callable[..., Any], compare: np.ufunc
 
 def best_by_key(recorder: Recorder, function: Callable[..., Any], items: Any, key: Callable[[Any], Any]) -> Any:
     """The first item whose key no other one exceeds (or is below)."""
-    better = operator.gt if function is max else operator.lt
+    better, key = operator.gt if function is max else operator.lt, item_by_key(key)
     recorder.mark()
 
     def chosen(best: tuple[Any, Any], found: tuple[Any, Any]) -> tuple[Any, Any]:
@@ -115,7 +118,7 @@ def best_by_key(recorder: Recorder, function: Callable[..., Any], items: Any, ke
         return found if bool(takes) else best
 
     sequence = sequence_of(recorder, items)
-    is_list = type(items) is RunTimeList
+    is_list = type(items) in (RunTimeList, OrderedView)
     if sequence is not None and not (is_list or isinstance(sequence.length, int)):
         sequence = None
     rest = None if sequence is None else without_first(recorder, sequence)

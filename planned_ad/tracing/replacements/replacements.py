@@ -18,8 +18,8 @@ from ..lengths import functions as _lengths  # noqa: F401 (registers how it hand
 from ..lengths import masks as _masks  # noqa: F401 (registers keys)
 from ..lengths import run_time_creation as _run_time_creation  # noqa: F401 (registers what it implements)
 from ..lengths.ragged import MAKERS
-from ..loops.dict_tables import dict_replacements
 from ..loops.exits import exit_replacements
+from ..loops.followed_dicts import dict_replacements
 from ..loops.heaps import heap_replacements
 from ..loops.list_functions import call_on_lists, has_list, list_replacements
 from ..loops.membership import membership_replacements

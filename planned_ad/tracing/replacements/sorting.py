@@ -19,13 +19,15 @@ from ... import control
 from ...python.written_calls import sort
 from ..loops.columns import is_chosen_in
 from ..loops.consumers import is_generator_expression
+from ..loops.dict_tables import item_by_key
 from ..loops.expressions import as_expression
 from ..loops.form import HandedOn
 from ..loops.forms import Items, Unchanged
 from ..loops.list_functions import collected_items
+from ..loops.list_order import NO_NAN
 from ..loops.list_room import form_in_rows, serving
 from ..loops.object_copies import objects_in
-from ..loops.run_time_lists import NO_NAN, RunTimeList
+from ..loops.run_time_lists import RunTimeList
 from ..loops.stored_forms import Number
 from ..loops.traced_list import Segment, TracedList
 from ..record.decisions import Site
@@ -54,7 +56,7 @@ def sorting_replacements(recorder: Recorder) -> dict[int, object]:
         items[:] = found.elements() if type(found) is TracedList else found
 
     def ordered_items(site: Site, items: Any, key: Callable[[Any], Any] | None, reverse: bool) -> Any:
-        is_plain = site in recorder.scopes.decisions.plain
+        is_plain, key = site in recorder.scopes.decisions.plain, item_by_key(key)
         items = items if is_plain else as_expression(recorder, items)
         if is_generator_expression(items) and not is_plain:
             items = collected_items(recorder, items, site, list)
