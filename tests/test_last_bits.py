@@ -119,3 +119,76 @@ def test_products_that_are_equal_have_no_difference(name: str) -> None:
     for number in (0.3625025, 0.1, 0.7):
         x = np.array([number, number])
         assert plan(x) == f(x)
+
+
+EDGES = {
+    "beside a number": lambda x, y: np.sqrt(x * x - y),
+    "through memory": lambda x, y: np.sqrt(np.concatenate([x * x - y, x])),
+    "with a sign": lambda x, y: np.sqrt(y + -x * x),
+}
+
+
+@pytest.mark.parametrize("name", EDGES)
+def test_a_product_less_itself_is_zero_under_a_root(name: str) -> None:
+    f, x = EDGES[name], np.array([1.1, 0.3, 0.7, 1.9, 0.1])
+    value = planned_ad.compile(f, (x, np.zeros(5)), calls=())
+    np.testing.assert_array_equal(value(x, x * x), f(x, x * x))
+
+
+def errors_of_sums(a, b):
+    e = np.zeros(a.size)
+    for i in range(a.size):
+        t = a[i] + b[i]
+        if abs(a[i]) >= abs(b[i]):
+            e[i] = (a[i] - t) + b[i]
+        else:
+            e[i] = (b[i] - t) + a[i]
+    return e
+
+
+def rounded(a, b):
+    y = a.copy()
+    for i in range(a.size):
+        if b[i] > 0.5:
+            y[i] = (y[i] + 6755399441055744.0) - 6755399441055744.0
+    return y
+
+
+def compensated(a, b):
+    total, rest, out = 0.0, 0.0, np.zeros(a.size)
+    for i in range(a.size):
+        if b[i] > 0.0:
+            y = a[i] - rest
+            t = total + y
+            rest = (t - total) - y
+            total = t
+        out[i] = rest
+    return out
+
+
+def untouched(a, b):
+    y = -np.zeros(a.size)
+    for i in range(a.size):
+        if b[i] > 0.5:
+            y[i] += a[i]
+    return y - (-0.0)
+
+
+@pytest.mark.parametrize("f", [errors_of_sums, rounded, compensated, untouched])
+def test_sums_in_branches_are_rounded_as_they_are_written(f: Callable) -> None:
+    rng = np.random.default_rng(0)
+    a, b = rng.standard_normal((2, 12)) * 10.0 ** rng.integers(-8, 8, (2, 12))
+    plan = planned_ad.compile(f, (a, b), calls=())
+    for _ in range(3):
+        a, b = b, rng.permutation(a)
+        np.testing.assert_array_equal(plan(a, b), f(a, b))
+        np.testing.assert_array_equal(np.signbit(plan(a, b)), np.signbit(f(a, b)))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "uint16", "int16", "uint32", "int32", "int64"])
+def test_integers_of_large_numbers_wrap_around(dtype: str) -> None:
+    x = np.linspace(-3e5, 7e5, 37)
+    plan = planned_ad.compile(lambda x: ((2.0 * x).astype(dtype), np.sum(x)), (x,), calls=())
+    for y in (x, x / 977):
+        np.testing.assert_array_equal(plan(y)[0], (2.0 * y).astype(dtype))

@@ -183,6 +183,40 @@ def test_what_depends_on_an_order_is_not_cut(everything_in_parts) -> None:
     assert not any(id(step) in cut for step in walk_steps(memory.steps) if getattr(step, "ordered", False))
 
 
+def reset_by_data(x, a):
+    total, y = np.zeros(a.shape[1]), np.zeros(a.shape)
+    for i in range(a.shape[0]):
+        p = 0.0
+        for j in range(a.shape[1]):
+            p = np.sin(p + a[i, j])
+            total[j] += a[i, j] * p
+            y[i, j] = total[j]
+            if a[i, j] > 0.4:
+                total[j] = 0.0
+    return np.sum(y * y)
+
+
+def last_one_held(x, a):
+    held, y = np.zeros(a.shape[1]), np.zeros(a.shape)
+    for i in range(a.shape[0]):
+        p = 0.0
+        for j in range(a.shape[1]):
+            p = np.sin(p + a[i, j])
+            if a[i, j] > 0.2:
+                held[j] = p * a[i, j]
+            y[i, j] = held[j] + p
+    return np.sum(y * y)
+
+
+@pytest.mark.parametrize("f", [reset_by_data, last_one_held])
+def test_what_one_iteration_leaves_to_another_at_times(f, everything_in_parts) -> None:
+    """Memory that a side of a test writes to is not each iteration's own, nor cleared by it."""
+    one, two = (flat(in_parts(f, k).value_and_gradient(*arguments())) for k in (1, 2))
+    np.testing.assert_allclose(one[0], f(*arguments()), rtol=1e-12)
+    for a, b in zip(one, two, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
 def large(x):
     return np.sum(np.exp(-x * x) * np.sin(x))
 

@@ -33,6 +33,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 
+import numpy as np
+
 from ..regions.regions import View, c_strides, contiguous, is_ragged
 from ..rules.table import RULES
 from ..tape.builder import TapeBuilder, rebuilt, written_anew
@@ -143,7 +145,7 @@ def without_repeats(views: Mapping[int, View], builder: TapeBuilder, op: Apply) 
                 operands[other] = builder.apply("reduce_sum", operands[other], axes=(axis,))
                 labels[other] = labels[other][:axis] + labels[other][axis + 1 :]
             elif label not in labels[other] and label not in out_labels:  # both repeat along it
-                count = builder.constant(extents[label], operands[this].dtype)
+                count = builder.constant(np.asarray(extents[label]).astype(operands[this].dtype))
                 operands[this] = builder.apply("multiply", operands[this], count)
     kept = tuple(label for label in out_labels if label in labels[0] or label in labels[1])
     a, b = operands

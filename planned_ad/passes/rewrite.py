@@ -329,7 +329,7 @@ class _Rewrite:
             return operands[0]
         if name == "multiply" and self.number(operands[0]) == 1 and operands[1].shape == op.out.shape:
             return operands[1]
-        if name == "subtract" and self.number(operands[1]) == 0 and operands[0].shape == op.out.shape:
+        if name == "subtract" and operands[0].shape == op.out.shape and is_positive_zero(self.number(operands[1])):
             return operands[0]
         if name == "power" and op.out.dtype.kind == "f" and self.number(operands[1]) in (0, 1):
             one = operands[0] if self.number(operands[1]) else self.constant(np.ones((), op.out.dtype), op)
@@ -446,3 +446,8 @@ def is_uniform(data: np.ndarray) -> bool:
 def contiguous_repeat(shape: tuple[int, ...]) -> View:
     """The view that repeats a scalar over `shape`."""
     return View(0, tuple(shape), (0,) * len(shape))
+
+
+def is_positive_zero(number: float | None) -> bool:
+    """Whether it is a zero that changes no number that it is subtracted from; of -0.0 that would change the sign."""
+    return number == 0 and not np.signbit(np.float64(0.0 if number is None else number))

@@ -209,7 +209,7 @@ def cast(builder: ir.IRBuilder, value: ir.Value, source: np.dtype, dtype: np.dty
     if source.kind == "f" and dtype.kind == "f":
         return builder.fptrunc(value, kind) if dtype.itemsize < source.itemsize else builder.fpext(value, kind)
     if source.kind == "f":
-        return builder.fptosi(value, kind) if dtype.kind == "i" else builder.fptoui(value, kind)
+        return _to_integer(builder, value, kind, dtype)
     if dtype.kind == "f":
         return builder.uitofp(value, kind) if source.kind in "ub" else builder.sitofp(value, kind)
     if source.kind != "b" and dtype.itemsize < source.itemsize:
@@ -217,6 +217,17 @@ def cast(builder: ir.IRBuilder, value: ir.Value, source: np.dtype, dtype: np.dty
     if source.kind != "b" and dtype.itemsize == source.itemsize:
         return value
     return builder.zext(value, kind) if source.kind in "ub" else builder.sext(value, kind)
+
+
+def _to_integer(builder: ir.IRBuilder, value: ir.Value, kind: ir.Type, dtype: np.dtype) -> ir.Value:
+    """A number without its fraction; one that is too large wraps around, as NumPy's do, where the wider type has it."""
+    if dtype == np.uint64:
+        return builder.fptoui(value, kind)
+    size = 4 if dtype.itemsize < 4 or dtype == np.int32 else 8
+    if dtype.itemsize == size:
+        return builder.fptosi(value, kind)
+    wide = builder.fptosi(value, register_type(np.dtype(f"i{size}"), lanes_of(value)))
+    return builder.trunc(wide, kind)
 
 
 def _by_squaring(a: Any, n: int, times: Callable[[Any, Any], Any]) -> Any:

@@ -44,6 +44,7 @@ class Use:
     writes: bool = False
     adds: bool = False
     zero: bool = False  # whether it is a zero that is written
+    always: bool = True  # not on one side of a test alone, or in a loop that may have no iteration
 
 
 def uses_of(steps: Iterable[Step]) -> Iterator[Use]:
@@ -88,15 +89,22 @@ class StepUses:
         self.by_memory: dict[Memory, list[Use]] = defaultdict(list)
         self._gather(steps, ())
 
-    def _gather(self, steps: Sequence[Step], around: tuple[int, ...]) -> None:
+    def _gather(self, steps: Sequence[Step], around: tuple[tuple[int, bool], ...]) -> None:
+        """`around`: the steps in which these are, and whether they are run whenever that one is."""
         for step in steps:
             for use in uses_of([step]):
                 self._own[id(step), use.memory].append(use)
                 self.by_memory[use.memory].append(use)
-                for outer in around:
-                    self._inside[outer, use.memory].append(use)
-            for block in step.blocks if isinstance(step, LoopStep | BranchStep) else ():
-                self._gather(block, (*around, id(step)))
+                for outer, always in around:
+                    self._inside[outer, use.memory].append(replace(use, always=always))
+            if isinstance(step, LoopStep | BranchStep):
+                runs = isinstance(step, LoopStep) and runs_always(step)
+                within = (
+                    *((outer, always and runs) for outer, always in around),
+                    (id(step), isinstance(step, LoopStep)),
+                )
+                for block in step.blocks:
+                    self._gather(block, within)
 
     def of(self, step: Step, memory: Memory) -> list[Use]:
         """By a step itself."""
@@ -105,6 +113,12 @@ class StepUses:
     def inside(self, step: Step, memory: Memory) -> list[Use]:
         """By the steps inside of it."""
         return self._inside.get((id(step), memory), [])
+
+
+def runs_always(step: LoopStep) -> bool:
+    """Whether a loop is known to have an iteration, and all iterations to be run."""
+    op = step.operation
+    return not op.stops and step.count is None and type(op.trips) is int and op.trips > 0
 
 
 class LostTrack(Exception):
@@ -128,11 +142,13 @@ class Marks:
         elements = self.elements(view)
         return bool(np.all((self.state if elements is None else elements) != UNKNOWN))
 
-    def note(self, view: View | None, zero: bool) -> None:
-        """What a write makes known: where it goes to some elements, that each may be another one now."""
+    def note(self, view: View | None, zero: bool, always: bool) -> None:
+        """What a write makes known: where it goes to some elements, or at times, that each may be another one now."""
         elements = self.elements(view)
-        if elements is None:
-            self.state[self.state == ZERO] = WRITTEN
+        if elements is None or not always:
+            changed = self.state if elements is None else elements
+            if elements is None or not zero:
+                changed[changed == ZERO] = WRITTEN
         else:
             elements[...] = ZERO if zero else WRITTEN
 
@@ -152,12 +168,12 @@ class Marks:
             is_read = not use.writes or use.adds
             if is_read and use.view not in written and not self.is_known(use.view):
                 raise LostTrack
-            if use.writes and use.view is not None:
+            if use.writes and use.view is not None and use.always:
                 written.append(use.view)
         writes = [use for use in uses if use.writes]
         for use in writes:  # of which each index does its own
             zero = use.zero and all(other.zero or other.view == use.view for other in writes)
-            self.note(use.view, zero)
+            self.note(use.view, zero, use.always)
 
     def run_branch(self, step: BranchStep) -> None:
         before, after = self.state, []
@@ -171,7 +187,7 @@ class Marks:
 
     def run_loop(self, step: LoopStep) -> None:
         op = step.operation
-        if op.stops or step.count is not None or type(op.trips) is not int or op.trips == 0:
+        if not runs_always(step):
             raise LostTrack
         uses = self.uses.inside(step, self.memory)
         if not any(use.view is not None and coefficient(use.view.offset, op.index) for use in uses):

@@ -386,7 +386,7 @@ class Lifting:
                 axes = (0,) if self.joins else (0, *(axis + 1 for axis in made.params["axes"]))
                 return self.builder.apply("reduce_sum", self.lifted[operand.id], axes=axes)
         if value.id not in self.lifted and not isinstance(self.count, Ragged):
-            number = self.builder.constant(int(self.count), value.dtype)
+            number = self.builder.constant(np.asarray(int(self.count)).astype(value.dtype))
             return self.builder.apply("multiply", self.here(value), number)
         return self.builder.apply("reduce_sum", self.over_iterations(value, value.shape), axes=(0,))
 

@@ -37,6 +37,7 @@ needs no such care.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -187,7 +188,8 @@ class _Selecting:
         return stored, added
 
     def zero(self, value: Value) -> Value:
-        return self.number(0, value)
+        """What changes no number that it is added to; zero, in floating point, would change its own sign."""
+        return self.number(-0.0 if value.dtype.kind == "f" else 0, value)
 
     def number(self, number: float, like: Value) -> Value:
         out = self.builder.constant(number, like.dtype)
@@ -195,15 +197,19 @@ class _Selecting:
         return out
 
     def chosen(self, predicate: Value, then: Value, otherwise: Value) -> Value:
-        """`then` or `otherwise`; where both add to the same number, that number and a choice of what is added."""
+        """`then` or `otherwise`; where both add to the same number, that number and choices of what is added.
+
+        One by one, in the order of each side: sums are rounded as they are there.
+        """
         if then.id == otherwise.id:
             return then
         ways, others = self.sums(then), self.sums(otherwise)
-        for base, terms in ways.items():
-            if base in others and base not in self.constants and (terms[1] or others[base][1]):
-                value = terms[0]
-                change = self.apply("where", predicate, self.total(terms[1], value), self.total(others[base][1], value))
-                return self.apply("add", value, change)
+        for base, (value, terms) in ways.items():
+            if base in others and base not in self.constants and (terms or others[base][1]):
+                for pair in itertools.zip_longest(terms, others[base][1]):
+                    change = self.apply("where", predicate, *(self.signed(term, value) for term in pair))
+                    value = self.apply("add", value, change)
+                return value
         return self.apply("where", predicate, then, otherwise)
 
     def sums(self, value: Value, depth: int = 8) -> dict[int, tuple[Value, tuple[tuple[int, Value], ...]]]:
@@ -220,14 +226,11 @@ class _Selecting:
                         ways.setdefault(id, (inner, (*terms, term)))
         return ways
 
-    def total(self, terms: Sequence[tuple[int, Value]], like: Value) -> Value:
-        total: Value | None = None
-        for sign, term in terms:
-            if total is None:
-                total = term if sign > 0 else self.apply("negative", term)
-            else:
-                total = self.apply("add" if sign > 0 else "subtract", total, term)
-        return self.zero(like) if total is None else total
+    def signed(self, term: tuple[int, Value] | None, like: Value) -> Value:
+        if term is None:
+            return self.zero(like)
+        sign, value = term
+        return value if sign > 0 else self.apply("negative", value)
 
 
 class _Side:

@@ -105,7 +105,7 @@ def kind_of_items(part: Any) -> Any:
 def rows_of_records(part: Any) -> Any:
     """The numbers of the rows of a record, or of a segment of them."""
     if type(part) is not Segment:
-        return part.row
+        return part.record_row
     column = part.column
     return Segment(replace(column, reference=None) if isinstance(column, Written) else column.items[0], part.length)
 
