@@ -75,7 +75,7 @@ def exact_items(nest: Nest, decisive: Container[Memory], edged: Container[Memory
 
 
 def is_difference(nest: Nest, item: Item, of: Callable[[Iterable[bool]], bool] = all) -> bool:
-    """Whether it is that of two products, or the sum of two of which one has a minus sign; or only one is, with `any`."""
+    """Whether it is that of two products, or the sum of two of which one has a minus sign; or one is, with `any`."""
     if not isinstance(item, Compute) or item.primitive not in ("subtract", "add"):
         return False
     signs, products = 0, []

@@ -15,14 +15,20 @@ from ..record.recorder import Recorder
 
 
 def limited(
-    recorder: Recorder, count: Value, index: int, body: Sequence[Operation], required: Sequence[tuple[Value, int]]
+    recorder: Recorder,
+    count: Value,
+    index: int,
+    body: Sequence[Operation],
+    required: Sequence[tuple[Value, int]],
+    needs_limit: bool,
 ) -> tuple[Value, int | None]:
     """`count`, limited by what its iterations require of indices; and the limit.
 
-    Where there is none and a derivative in the program needs one, it is `max_steps`, as for `while`.
+    Where there is none and a derivative in the program needs one, or there is to be room in lists for what they append,
+    it is `max_steps`, as for `while`.
     """
     most = within_range(recorder, index, body, required)
-    if most is None and recorder.scopes.decisions.bounded:
+    if needs_limit or (most is None and recorder.scopes.decisions.bounded):
         most = recorder.max_steps
         enough = recorder.apply("less_equal", count, recorder.constant(most, INT))
         recorder.scopes.require_after(enough, "max_steps")

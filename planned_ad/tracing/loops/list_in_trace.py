@@ -13,6 +13,7 @@ import numpy as np
 from ... import control
 from ...python.frames import user_frame
 from ...python.shown_text import is_only_shown
+from ..lengths.varying import VaryingArray
 from ..record.storage import ASSIGNMENT, Storage
 from ..record.texts import is_for_a_message
 from ..record.traced import Traced
@@ -145,6 +146,11 @@ def adds_in_place() -> bool:
 
 def is_traced_list(obj: object) -> bool:
     return issubclass(type(obj), ListInTrace)
+
+
+def is_of_run_time_length(items: object) -> bool:
+    """Whether it is an array or a list whose length is data."""
+    return issubclass(type(items), VaryingArray) or getattr(type(items), "has_run_time_length", False)
 
 
 def _refusing(name: str) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...python.shadows import ShadowClass, real_class
 from ...regions.affine import Affine, Extent, exact
+from ..lengths.elements import UNBOUNDED
 from .columns import element_form, may_be_kept, stored
 from .form import HandedOn
 from .forms import Items, Unchanged, as_letters, as_optional, joined
@@ -207,6 +208,8 @@ def times_within(recorder: Recorder, depth: int, row: Extent | None = None, besi
         if scope.index is not None and scope is not beside:
             last: Any = scope.range[1]
             trips = scopes.capacity(exact(last) + 1)
+            if trips >= UNBOUNDED and scope.loop is not None and scope.loop.count is not None:
+                scope.loop.needs_limit, trips = True, recorder.max_steps
             times *= trips
             longest = max(longest, trips) if scope.index in moving else longest
     return times // longest
@@ -248,7 +251,8 @@ def of_run_time_length(recorder: Recorder, items: TracedList) -> BaseException:
     decisions = recorder.scopes.decisions
     if decisions.attempt is not None:
         return recorder.scopes.give_up(decisions.attempt, for_good=True)
-    if not items.is_element and settles(recorder, recorder.scopes.open[items.depth :], [items.site]):
+    is_collected = any(consumer.value is items for consumer in recorder.consumers.values())
+    if not items.is_element and not is_collected and settles(recorder, recorder.scopes.open[items.depth :], [items.site]):
         return recorder.scopes.restart()
     parts = [part for part in (*items.parts, items.latest, items.appended) if part is not NOTHING]
     room = room_for(recorder, parts)

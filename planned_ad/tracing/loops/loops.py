@@ -70,6 +70,7 @@ class LoopTrace:
     made: dict[Key, tuple[Place, Any]] = field(default_factory=dict)  # variables that were not there before
     promoted: set[object] = field(default_factory=set)  # arrays of the body that a side of a branch writes to
     unset: set[Key] = field(default_factory=set)  # variables that have no value before it, and None for the trace
+    needs_limit: bool = False  # whether a list has room for `max_steps` iterations
     exits: WaysOut | None = None  # the ways in which it is left, where those are followed
     counts_iterations = True  # whether it is known before how many there are
     generators: dict[types.FrameType, Running] = field(default_factory=dict)
@@ -381,7 +382,7 @@ class LoopTrace:
         """Put the loop on the tape."""
         count, trips = self.count, self.whole_trips
         if count is not None:
-            count, most = limited(self.recorder, count, self.index, body, self.scope.indices)
+            count, most = limited(self.recorder, count, self.index, body, self.scope.indices, self.needs_limit)
             trips = trips if most is None else min(trips, most)
         self.recorder.builder.emit(
             Loop(
@@ -406,8 +407,7 @@ class LoopTrace:
         sizes = [(*found, now.sizes[id][1]) for id, found in self.origin.sizes.items() if id in now.sizes]
         grown = [container for container, before, after in sizes if before != after]
         if grown:
-            if self.count is None:
-                self.recorder.follow_lists(grown)
+            self.recorder.follow_lists(grown)
             if settles(self.recorder, [self.scope]):
                 raise self.recorder.scopes.restart()
             self.recorder.flow.follow_grown(grown)

@@ -47,6 +47,7 @@ NOT_THERE = "a number is looked for in a list, in which it is not"
 class RunTimeList(RowsOfList):
     """What the program does with such a list."""
 
+    has_run_time_length = True
     kept: int | None = None  # elements that a queue has at most
     is_begun = False  # with something in it
 
@@ -353,6 +354,8 @@ class RunTimeList(RowsOfList):
         return found
 
     def __radd__(self, other: Any) -> Any:
+        if adds_in_place():  # Python asks ours first: the list that is extended is to be followed, too
+            self.recorder.follow_lists([other])
         if type(other) is not list or self.kind is not list or adds_in_place():
             raise self.refuse()
         found = self.copy()

@@ -17,7 +17,7 @@ from ..record.storage import Storage
 from ..record.traced import Traced
 from ..values.loop_index import PEEL_MOST, LoopIndex, expression_of, index_of
 from .laying_down import to_lay_down, to_lay_down_if_better, to_replace, to_write_in_place
-from .list_in_trace import ListInTrace, adds_in_place, is_traced_list
+from .list_in_trace import ListInTrace, adds_in_place, is_of_run_time_length, is_traced_list
 
 if TYPE_CHECKING:
     from ..record.decisions import Site
@@ -151,7 +151,7 @@ class TracedList(ListInTrace):
         scopes = self.recorder.scopes
         if self.is_element or self.kind is tuple:
             raise self.refuse()
-        if scopes.depth > self.depth and scopes.open[-1].loop is None:
+        if is_of_run_time_length(values) or (scopes.depth > self.depth and scopes.open[-1].loop is None):
             raise self.uneven()
         self._grow(values.given_to(self) if is_traced_list(values) else list(values))
 
