@@ -24,21 +24,21 @@ def hull(x):
 
 
 def shortest(x):
-    """Dijkstra's way across a grid of costs."""
+    """Dijkstra's way across a grid of costs; its places are known by floating numbers, which no dict in memory has."""
     cost = np.exp(x)
-    known, queue = {0: 0.0}, [(0.0, 0)]
+    known, queue = {0.0: 0.0}, [(0.0, 0)]
     while queue:
         far, at = heapq.heappop(queue)
-        if far > known[at]:
+        if far > known[float(at)]:
             continue
         i, j = divmod(at, 2)
         for a, b in ((i + 1, j), (i, 1 - j)):
             if a < len(x):
                 length = far + cost[i, j] * cost[a, b]
-                if length < known.get(2 * a + b, np.inf):
-                    known[2 * a + b] = length
+                if length < known.get(float(2 * a + b), np.inf):
+                    known[float(2 * a + b)] = length
                     heapq.heappush(queue, (length, 2 * a + b))
-    return known[2 * len(x) - 1]
+    return known[float(2 * len(x) - 1)]
 
 
 def data(seed: int) -> np.ndarray:

@@ -14,6 +14,7 @@ from ..differentiate.keep.rooms import MORE, times_enough
 from ..errors import PlannedADError, UnsupportedError
 from ..planning.schedule import guard_steps
 from ..python.garbage import seldom_collected
+from ..python.interruptions import is_interruption
 from ..python.made import first_function
 from ..python.options import PlanOptions
 from ..python.progress import stage
@@ -396,11 +397,14 @@ def another(plan: PlanOfTraces, count: int, broken: Broken | None, call: Call) -
     known = () if broken is None else broken.known()
     try:
         return add_variant(plan, *call.example(), known)
-    except UnsupportedError:
-        if not plan._stretched:
+    except Exception as error:
+        if isinstance(error, UnsupportedError) and plan._stretched:
+            plan._exact |= plan._stretched  # on this way, what masks choose is used for what needs its length
+            plan._stretched.clear()
+        elif known and not isinstance(error, PlannedADError) and not is_interruption(error):
+            known = ()  # of a way on which the function does not get there
+        else:
             raise
-    plan._exact |= plan._stretched  # on this way, what masks choose is used for what needs its length
-    plan._stretched.clear()
     return add_variant(plan, *call.example(), known)
 
 
@@ -412,7 +416,9 @@ def for_any_count(plan: PlanOfTraces, broken: Broken | None, call: Call) -> Vari
     plan._stretched.add(line)
     try:
         found = add_variant(plan, *call.example(), broken.known())
-    except PlannedADError:  # what it is used for needs its length
+    except Exception as error:  # what it is used for needs its length, or what is known goes another way
+        if is_interruption(error):
+            raise
         plan._stretched.discard(line)
         plan._exact.add(line)
         return None

@@ -260,7 +260,8 @@ JOINING_DATA: dict[Any, Callable[..., Any]] = {
 OF_DATA_ONLY: dict[Any, Callable[..., Any]] = JOINING_DATA | {
     np.trapezoid: run_time_curves.run_time_trapezoid, np.interp: run_time_curves.run_time_interp,
     np.searchsorted: run_time_curves.run_time_searchsorted, np.gradient: run_time_curves.run_time_gradient,
-    np.argsort: run_time_order.run_time_argsort, np.take: run_time_choices.run_time_take,
+    np.argsort: run_time_order.run_time_argsort, np.bincount: run_time_order.run_time_bincount,
+    np.take: run_time_choices.run_time_take,
     np.nonzero: run_time_choices.run_time_nonzero, np.where: run_time_choices.run_time_nonzero,
     np.flatnonzero: lambda recorder, a: run_time_choices.run_time_nonzero(recorder, a)[0],
 }  # fmt: skip

@@ -26,6 +26,8 @@ def get(array: RunTimeArray, key: Any) -> Any:
     if not chooses:
         return run_time_keys.get(array, key)
     plain = tuple(slice(None) if k in chooses else part for k, part in enumerate(parts))
+    if len(chooses) > 1 and all(is_choice(part) or run_time_keys.is_integer(recorder, part) for part in parts):
+        return run_time_keys.pointwise(array, parts)
     if len(chooses) > 1 or any(part is None or part is Ellipsis for part in plain) or chooses[0] != array.axis:
         raise refused(recorder, "takes, with several masks or index arrays, elements of")
     found = run_time_keys.get(array, plain)

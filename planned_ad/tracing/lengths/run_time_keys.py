@@ -89,6 +89,8 @@ def index_within(recorder: Recorder, length: RunTime, index: Any) -> Any:
 def run_time_slice(array: ArrayTracer, key: Any) -> RunTimeArray:
     """`array[key]`, where the key has one slice with run-time bounds, or one index array of a run-time length."""
     recorder = array.recorder
+    if type(key) is tuple and sum(type(part) is RunTimeArray for part in key) > 1:
+        return pointwise(array, key)
     plain, axis, part = taken_apart(array, key)
     view = array[plain]
     if not recorder.is_array(view):
@@ -115,6 +117,27 @@ def gathered(front: ArrayTracer, indices: RunTimeArray, axis: int, rest: tuple[i
         return known.now.front[position.of(chosen)]
 
     return RunTimeArray(recorder, Recipe(element, (chosen, Other(known))), indices.length, axis, rest, front.dtype)
+
+
+def pointwise(array: Any, key: tuple[Any, ...]) -> RunTimeArray:
+    """`array[rows, columns]`: elements at the places that index arrays of one run-time length say together."""
+    recorder, is_varying = array.recorder, type(array) is RunTimeArray
+    arrays = [part for part in key if not is_integer(recorder, part)]
+    are_indices = all(np.ndim(part) == 1 and getattr(part, "dtype", INT).kind in "iu" for part in arrays)
+    if not are_indices or len(key) > array.ndim or (is_varying and array.axis):
+        raise refused(recorder, "slices or indexes, along two axes,")
+    operands, length, _ = operand_of(recorder, tuple(map(plain_or_traced, key)))
+    indices = [source for source, _ in operands]
+    held: Any = array.frozen() if is_varying else Frozen(Memory(array, 0, 1))
+
+    def element(position: Position) -> Any:
+        first, *others = [position.of(index) for index in indices]
+        if not is_varying:
+            return held.now.front[(first, *others)]
+        return Position(index_within(recorder, array.length, first), inside=False).of(held)[tuple(others)]
+
+    rest = (array.rest if is_varying else array.shape[1:])[len(key) - 1 :]
+    return RunTimeArray(recorder, Recipe(element, (*indices, Other(held))), length, 0, rest, array.dtype)
 
 
 def put_slice(array: ArrayTracer, key: Any, value: Any) -> None:

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from ...tape.tape import Value
+from ..numpy_functions.order import has_few_bins
+from ..numpy_functions.support import raise_where
 from ..record.promotion import INT
 from ..record.recorder import Recorder
 from ..values.elementwise import elementwise
@@ -19,8 +21,9 @@ from ..values.scalar_tracer import ScalarTracer
 from .elements import Position
 from .run_time_arrays import RunTimeArray
 from .run_time_curves import filled_behind
+from .run_time_keys import update_at
 from .sources import Memory, Recipe
-from .varying import VaryingArray
+from .varying import VaryingArray, refused
 
 
 def run_time_sort(a: VaryingArray, axis: Any = -1, kind: Any = None) -> RunTimeArray:
@@ -67,6 +70,20 @@ def run_time_unique(
         ends = recorder.call(np.concatenate, ((places, recorder.call(np.array, ([a.shape[0]],), {})),), {})
         results.append(ends[1:] - ends[:-1])
     return results[0] if len(results) == 1 else tuple(results)
+
+
+def run_time_bincount(recorder: Recorder, x: Any, weights: Any = None, minlength: Any = 0) -> Any:
+    """`numpy.bincount`, with as many bins as `minlength` says; more are another trace's."""
+    if type(x) is not RunTimeArray or x.ndim != 1 or x.dtype.kind not in "iub":
+        raise refused(recorder, "counts the elements of")
+    is_negative: Any = x < 0  # type: ignore[operator]
+    raise_where(recorder, is_negative.any(), ValueError("'list' argument must have no negative elements"))
+    if not has_few_bins(recorder, x, int(minlength)):
+        raise refused(recorder, "counts, in bins of which there may be more, the elements of")
+    dtype = np.dtype(np.int64 if weights is None else np.float64)
+    counts = recorder.call(np.zeros, (int(minlength),), {"dtype": dtype})
+    update_at(recorder, np.add, counts, x, np.int64(1) if weights is None else weights)
+    return counts
 
 
 def index_is_zero(recorder: Recorder, index: Value) -> Any:

@@ -252,7 +252,11 @@ def of_run_time_length(recorder: Recorder, items: TracedList) -> BaseException:
     if decisions.attempt is not None:
         return recorder.scopes.give_up(decisions.attempt, for_good=True)
     is_collected = any(consumer.value is items for consumer in recorder.consumers.values())
-    if not items.is_element and not is_collected and settles(recorder, recorder.scopes.open[items.depth :], [items.site]):
+    if (
+        not items.is_element
+        and not is_collected
+        and settles(recorder, recorder.scopes.open[items.depth :], [items.site])
+    ):
         return recorder.scopes.restart()
     parts = [part for part in (*items.parts, items.latest, items.appended) if part is not NOTHING]
     room = room_for(recorder, parts)

@@ -29,6 +29,7 @@ from ..values.array_tracer import ArrayTracer
 from ..values.elementwise import elementwise
 from ..values.flat import FlatView
 from ..values.loop_index import expression_of, index_of, plain_or_traced
+from .dict_keys import as_python
 from .dict_tables import ordered_view
 from .expressions import CHOSEN, filter_expression, generator_over
 from .generators import generator_of
@@ -225,7 +226,7 @@ def range_(recorder: Recorder, *bounds: Any) -> Any:
 def run_time_range(recorder: Recorder, start: Any, stop: Any, step: int) -> Sequence:
     """What a range runs over whose bounds are traced integers, or leave another rest of a step each time."""
     recorder.mark()
-    start, stop = plain_or_traced(index_of(recorder, start)), plain_or_traced(index_of(recorder, stop))
+    start, stop = (as_python(recorder, plain_or_traced(index_of(recorder, bound))) for bound in (start, stop))
     distance = stop - start if step > 0 else start - stop
     if abs(step) > 1:
         distance = (distance + (abs(step) - 1)) // abs(step)

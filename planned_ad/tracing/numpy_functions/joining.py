@@ -203,18 +203,18 @@ def repeat(recorder, a, repeats, axis=None):
 
 
 def _repeated(recorder: Recorder, a: Any, repeats: Any, axis: int | None) -> Any:
-    """By traced counts, of which the sum is that of the example (a guard)."""
+    """By traced counts; how many elements there are is the number of the example (a guard), or data, as in `arange`."""
     raise_where(recorder, np.any(repeats < 0), ValueError("repeats may not contain negative values."))
     a, axis = (a.ravel(), 0) if axis is None else (a, axis_of(axis, a.ndim))
-    ends = np.cumsum(np.broadcast_to(repeats, (a.shape[axis],)))
-    total = operator.index(ends[-1])
-    order = np.searchsorted(ends, np.arange(total), side="right")
+    ends = np.cumsum(np.broadcast_to(repeats, (a.shape[axis],))).astype(np.int64)
+    places = recorder.call(np.arange, (ends[-1].item(),), {})
+    order = recorder.call(np.searchsorted, (ends, places), {"side": "right"})
     return _row_major(recorder, a[_at(a.ndim, axis, order)])
 
 
 def _row_major(recorder: Recorder, a: Any) -> Any:
     """What index arrays selected, in the memory order of the functions here."""
-    return a if a.flags.c_contiguous else recorder.array(recorder.value_of(a))
+    return a if not recorder.is_array(a) or a.flags.c_contiguous else recorder.array(recorder.value_of(a))
 
 
 @implements(np.tile)

@@ -7,11 +7,13 @@ is written here in NumPy's own functions runs on traced arrays.
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ...python.liveness import is_in_users_try
+from ...tape.guards import STRETCHES
 from ..complex.functions import of_complex, whole
 from ..complex.pairs import complex_of
 from ..record.dispatch import implements
@@ -372,9 +374,22 @@ def interp(recorder, x, xp, fp, left=None, right=None, period=None):
 # Counting.
 
 
+def has_few_bins(recorder: Recorder, x: Any, least: int) -> bool:
+    """Whether no bin is needed but those that are asked for, which is required: the next trace may know better."""
+    builder, line = recorder.builder, recorder.builder.line
+    own = replace(line, function=f"{line.function}, numpy.bincount")  # masks on this line are another matter
+    if not least or own in recorder.scopes.decisions.stretched:
+        return False
+    holds = recorder.value_of(np.all(x < least))
+    builder.line = own
+    recorder.scopes.require_after(holds, "length", STRETCHES)
+    builder.line = line
+    return True
+
+
 @implements(np.bincount)
 def bincount(recorder, x, weights=None, minlength=0):
-    """How many bins there are is that of the example, unless `minlength` gives enough (a guard)."""
+    """How many bins there are is that of the example, unless `minlength` gives enough (a guard); in loops it has to."""
     x = asarray(recorder, x)
     if x.size:
         raise_where(recorder, np.min(x) < 0, ValueError("'list' argument must have no negative elements"))
@@ -387,6 +402,8 @@ def bincount(recorder, x, weights=None, minlength=0):
         count = 0
     elif recorder.is_concrete(x):
         count = int(recorder.number_of(x).max()) + 1
+    elif recorder.scopes.depth and has_few_bins(recorder, x, least):
+        count = least
     else:
         count = recorder.outcome(recorder.value_of(np.maximum(np.max(x) + 1, least)), "count")
     counts = np.zeros_like(asarray(recorder, np.zeros(max(count, least), np.int64 if weights is None else np.float64)))
