@@ -42,6 +42,7 @@ from ..rules.table import RULES
 from ..tape.builder import TapeBuilder, rebuilt, written_anew
 from ..tape.tape import Apply, Branch, Constant, Guard, IndexValue, Load, Loop, Operation, Scatter, Store, Tape, Value
 
+MOST_CHOSEN = 4  # exponents of which each element of an array has one
 FEW = 16  # elements of memory that are known one by one
 FOLD_LIMIT = 1 << 16  # elements: larger constants are computed at run time rather than stored
 
@@ -313,6 +314,9 @@ class _Rewrite:
         folded = self.fold(op)
         if folded is not None:
             return folded
+        chosen = self.by_exponents(op)
+        if chosen is not None:
+            return chosen
         op = self.with_known_exponent(op)
         key = (op.primitive, tuple(map(self.origin, op.operands)), op.parameters)
         return self.once(key, lambda: op)
@@ -369,6 +373,33 @@ class _Rewrite:
         else:
             return op
         return replace(op, primitive=name, operands=op.operands[:1], parameters=(("n", n),))
+
+    def by_exponents(self, op: Apply) -> Value | None:
+        """A power by an array of few small whole numbers: of the products that they ask for, each element has one.
+
+        Where it has another one, a product is of ones, so that no slope is infinite there.
+        """
+        made = self.made.get(op.operands[1].id) if op.primitive == "power" else None
+        if not isinstance(made, Constant) or made.data.shape != op.out.shape or op.out.dtype.kind != "f":
+            return None
+        base, exponents = op.operands[0], np.unique(made.data).tolist()
+        if base.shape != op.out.shape or not set(exponents) <= set(range(MOST_WHOLE)) or len(exponents) > MOST_CHOSEN:
+            return None
+
+        def apply(primitive: str, *operands: Value, **parameters: object) -> Value:
+            out = self.builder.new_value(op.out.shape, op.out.dtype)
+            return self.settle(
+                replace(op, out=out, primitive=primitive, operands=operands, parameters=tuple(parameters.items()))
+            )
+
+        one = self.constant(np.ones((), op.out.dtype), op)
+        found: Value | None = None
+        for n in exponents:
+            here = self.constant(made.data == n, op)
+            safe = base if n < 2 or len(exponents) == 1 else apply("where", here, base, one)
+            power = one if n == 0 else base if n == 1 else apply("integer_power", safe, n=int(n))
+            found = power if found is None else apply("where", here, power, found)
+        return found if found is not None and found.shape == op.out.shape else None
 
     def flatten_view(self, op: Apply) -> Apply:
         """A view of a view as one view, where that is affine."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 
@@ -27,3 +27,11 @@ def attributes_held(obj: Any) -> Iterator[tuple[str, Any]]:
                 yield key, vars(cls)[key].__get__(obj)
             except AttributeError:  # not assigned yet
                 continue
+
+
+def with_attributes(values: Iterable[Any]) -> Iterator[Any]:
+    """Values, and what those of them that are objects hold."""
+    for value in values:
+        yield value
+        if not isinstance(value, type | types.ModuleType | types.FunctionType):
+            yield from (held for _, held in attributes_held(value))

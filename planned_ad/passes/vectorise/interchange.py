@@ -62,10 +62,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ...analysis.enclosing import certainly_runs, indices_of
+from ...analysis.enclosing import certainly_runs, indices_of, inside
 from ...analysis.independence import EXTREMA, NotIndependent, check_nest
 from ...analysis.mirrored_loops import live
 from ...regions.affine import Ragged
+from ...regions.bounds import Iterations
 from ...regions.regions import Region, contiguous
 from ...tape.builder import TapeBuilder
 from ...tape.tape import Apply, Constant, IndexValue, Load, Loop, Operation, Store, Value, walk
@@ -103,6 +104,7 @@ def interchanged(
     builder: TapeBuilder,
     loop: Loop,
     around: tuple[Loop, ...],
+    iterations: Iterations,
     accesses: Mapping[int, int],
     constants: Mapping[int, np.ndarray],
     private: Mapping[int, int],
@@ -118,7 +120,7 @@ def interchanged(
     for part in straight_parts(parts):
         operations = live(part.operations)
         if any(op.blocks for op in operations):
-            operations = without_branches(builder, operations, constants, private)
+            operations = without_branches(builder, operations, constants, private, inside(iterations, loop))
         part.operations = list(operations)
     cut = replace(loop, body=joined_parts(parts))
     own = with_own_memory(builder, cut, also_in(cut, accesses, loop))

@@ -53,7 +53,7 @@ from ...tape.interpret import Interpreter
 from ...tape.tape import Apply, Branch, Constant, IndexValue, Load, Operation, Store, Value, renamed
 from ..invariants import is_total
 
-MOST_COST = 64.0  # additions for each element in both sides: beyond, taking one of them is faster
+MOST_COST = 256.0  # additions for each element in both sides: beyond, taking one of them is faster
 SAFE = (1.0, 0.5, 2.0)  # numbers at which slopes are looked for
 UNIFORM_SLOPE = frozenset(
     (
@@ -79,14 +79,18 @@ class NotSelectable(Exception):
 
 
 def without_branches(
-    builder: TapeBuilder, body: Sequence[Operation], constants: Mapping[int, np.ndarray], private: Mapping[int, int]
+    builder: TapeBuilder,
+    body: Sequence[Operation],
+    constants: Mapping[int, np.ndarray],
+    private: Mapping[int, int],
+    around: Iterations,
 ) -> tuple[Operation, ...]:
-    """The body of a loop with choices for branches; raises `NotSelectable`.
+    """The body of a loop, run in the iterations `around`, with choices for branches; raises `NotSelectable`.
 
     `constants` are those defined outside. `private`: of local buffers, how many loads there are of them; when all
     turn out to load what the same iteration has stored, the buffer is not needed any more.
     """
-    selecting = _Selecting(builder, constants)
+    selecting = _Selecting(builder, constants, around)
     operations = builder.block(body, selecting.visit)
     unread = {id for id, count in selecting.forwarded.items() if private.get(id) == count}
     while True:
@@ -100,8 +104,8 @@ def without_branches(
 class _Selecting:
     """The walk over a body: names of values that were loaded again, and what memory holds in this iteration."""
 
-    def __init__(self, builder: TapeBuilder, constants: Mapping[int, np.ndarray]):
-        self.builder = builder
+    def __init__(self, builder: TapeBuilder, constants: Mapping[int, np.ndarray], around: Iterations):
+        self.builder, self.around = builder, around
         self.names: dict[int, Value] = {}
         self.pending: dict[Region, Value] = {}
         self.forwarded: Counter[int] = Counter()
@@ -299,16 +303,17 @@ class _Side:
 
     def guarded(self, op: Apply) -> Apply:
         """`op`, on operands at which its slope is finite wherever this side is not taken."""
-        moves = any(isinstance(part, View) and not is_fixed(part) for _, part in op.parameters)
-        if RULES[op.primitive].kind not in GUARDED or moves or not is_total(op, Iterations()):
+        if RULES[op.primitive].kind not in GUARDED or not self.is_total(op):
             raise NotSelectable(f"{op.primitive} may fail where its side is not taken")
-        if max(v.size for v in op.operands) > MOST_TRIED:
-            raise NotSelectable(f"the slope of {op.primitive} has too many elements")
+        is_large = max(v.size for v in op.operands) > MOST_TRIED
         if not op.out.size:
             return op
         if op.out.dtype.kind != "f" or op.primitive in UNIFORM_SLOPE:
-            self.learn(op)
+            if not is_large:
+                self.learn(op)
             return op
+        if is_large:
+            raise NotSelectable(f"the slope of {op.primitive} has too many elements")
         for number in SAFE:
             numbers = [self.number_of(v) for v in op.operands]
             tried = everywhere(op, [number if n is None else n for n in numbers])
@@ -322,6 +327,13 @@ class _Side:
                 )
         raise NotSelectable(f"{op.primitive} has no finite slope at the numbers tried")
 
+    def is_total(self, op: Apply) -> bool:
+        """Whether it has a result in all iterations, those in which the side is not taken too."""
+        try:
+            return is_total(op, self.walk.around)
+        except KeyError:  # it moves with an index of a loop that is not known here
+            return False
+
     def number_of(self, value: Value) -> np.ndarray | None:
         constant = self.walk.constants.get(value.id)
         if constant is not None and constant.ndim == 0:
@@ -331,7 +343,8 @@ class _Side:
     def learn(self, op: Apply) -> None:
         """The number of a value that is the same whenever this side is not taken."""
         numbers = [self.number_of(v) for v in op.operands]
-        if all(n is not None for n in numbers):
+        moves = any(isinstance(part, View) and not is_fixed(part) for _, part in op.parameters)
+        if not moves and all(n is not None for n in numbers):
             with np.errstate(all="ignore"):
                 number = RULES[op.primitive].evaluate(*everywhere(op, numbers), **op.params)
             self.known[op.out.id] = np.asarray(number, op.out.dtype).reshape(-1)[0]

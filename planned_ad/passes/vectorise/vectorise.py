@@ -142,7 +142,8 @@ class _Vectorising:
         known = len(self.builder.buffers)
         try:
             if any(inner.blocks for inner in op.body):
-                op = replace(op, body=without_branches(self.builder, op.body, self.constants, self.private))
+                within = inside(around, op)
+                op = replace(op, body=without_branches(self.builder, op.body, self.constants, self.private, within))
             own = with_own_memory(self.builder, op, self.accesses)
             loop, shared = own.loop, sharing(self.builder.buffers, own.loop, loops)
             multiplying = with_products(self.builder, loop)
@@ -173,7 +174,7 @@ class _Vectorising:
         """The loops inside of a loop around array operations; None where it has to stay as it is."""
         lift = self.lift_inside(loops, around)
         return self.tried(
-            lambda: interchanged(self.builder, op, loops, self.accesses, self.constants, self.private, lift)
+            lambda: interchanged(self.builder, op, loops, around, self.accesses, self.constants, self.private, lift)
         )
 
     def lift_inside(self, loops: tuple[Loop, ...], around: Iterations, of_any_size: bool = False) -> Lift:

@@ -232,6 +232,9 @@ class DictTable(ListInTrace):
         if type(found) is not ScalarTracer:
             if not found:
                 raise KeyError(key)
+        elif self.room.form is None and self.kind is dict and self.recorder.scopes.depth:
+            self._record_other_side_first()
+            raise KeyError(key)  # as far as the trace is, nothing was put there
         elif self.default_factory is not None:
             return self.setdefault(key, self.default_factory())
         elif self.kind is collections.Counter:
@@ -242,6 +245,15 @@ class DictTable(ListInTrace):
             self.recorder.scopes.require_after(self.recorder.value_of(found), RAISES, NOT_A_KEY)
             self._read = (key, place)
         return self._value(place)
+
+    def _record_other_side_first(self) -> None:
+        """Something is read before anything was put there: perhaps what the other side of a test does."""
+        scopes = self.recorder.scopes
+        loop = next((scope.loop for scope in reversed(scopes.open) if scope.loop is not None), None)
+        site = None if loop is None else loop.branches.half_known()
+        if site is not None:
+            scopes.decisions.other_first.add(site)
+            raise scopes.restart()
 
     def __setitem__(self, key: Any, value: Any) -> None:
         place, inside = self._place(key)

@@ -12,6 +12,7 @@ from ...python.attributes_held import attributes_held
 from ...python.complex_parts import ComplexArray, kind_of_parts
 from ...regions.affine import Extent, affine, exact
 from ..record.aliases import Standing, copy_of
+from ..record.decisions import EMPTY_LISTS
 from ..record.lost_variables import Lost
 from ..record.traced import TracedArray
 from ..values.array_tracer import ArrayTracer
@@ -154,6 +155,8 @@ class Growth:
             if each != grown.each:
                 raise grown.target.uneven()
             form = common
+        if form is None and all(type(part) is list and not part for part in new):
+            raise loop.unrolled(EMPTY_LISTS)  # of which data may say which one is filled
         if form is None or form.is_known or not may_be_kept(loop.recorder, form):
             raise refer_items(grown.target, new)
         loop.recorder.filled.add(grown.target.site)

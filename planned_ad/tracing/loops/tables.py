@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from ...python.attributes_held import attributes_held
+from ...python.attributes_held import attributes_held, with_attributes
 from ...python.frames import user_frame
 from ...python.instructions import is_run_over
 from ...python.source import current_line
@@ -156,7 +156,7 @@ def item_replacements(recorder: Recorder) -> dict[int, object]:
                 return number
             if recorder.scopes.depth and len(row.items) <= MOST_TESTED:
                 recorder.lay_down_lists()  # whose items are in memory, where that serves
-                recorder.follow_lists(frame.f_locals.values())
+                recorder.follow_lists(with_attributes(frame.f_locals.values()))
                 return next((item for k, item in enumerate(row.items[:-1]) if row.place == k), row.items[-1])
             if recorder.scopes.depth and len(keys) == 1:
                 record_what_made(recorder, holder)

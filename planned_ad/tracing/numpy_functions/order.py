@@ -7,19 +7,17 @@ is written here in NumPy's own functions runs on traced arrays.
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ...python.liveness import is_in_users_try
-from ...tape.guards import STRETCHES
 from ..complex.functions import of_complex, whole
 from ..complex.pairs import complex_of
 from ..record.dispatch import implements
 from ..record.recorder import Recorder
 from .positions import positions_below
-from .support import NO_VALUE, asarray, axes_of, axis_of, deliver, raise_where, refuse, unsupported
+from .support import NO_VALUE, asarray, axes_of, axis_of, deliver, raise_where, refuse, requires, unsupported
 
 # Sorting.
 
@@ -375,16 +373,8 @@ def interp(recorder, x, xp, fp, left=None, right=None, period=None):
 
 
 def has_few_bins(recorder: Recorder, x: Any, least: int) -> bool:
-    """Whether no bin is needed but those that are asked for, which is required: the next trace may know better."""
-    builder, line = recorder.builder, recorder.builder.line
-    own = replace(line, function=f"{line.function}, numpy.bincount")  # masks on this line are another matter
-    if not least or own in recorder.scopes.decisions.stretched:
-        return False
-    holds = recorder.value_of(np.all(x < least))
-    builder.line = own
-    recorder.scopes.require_after(holds, "length", STRETCHES)
-    builder.line = line
-    return True
+    """Whether no bin is needed but those that are asked for."""
+    return bool(least) and requires(recorder, lambda: np.all(x < least), "numpy.bincount")
 
 
 @implements(np.bincount)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from ...errors import UnsupportedError
 from ...python.source import current_line
-from ...tape.guards import RAISES
+from ...tape.guards import RAISES, STRETCHES
 from ...tape.tape import Value
 from ..record.recorder import Recorder
 from ..values.number_types import types_in
@@ -177,3 +178,19 @@ def without_derivative(recorder: Recorder, array: Any) -> Any:
     if array.dtype.kind == "c":
         return without_derivative(recorder, array.real) + 1j * without_derivative(recorder, array.imag)
     return recorder.array(recorder.apply("stop_gradient", recorder.value_of(array)))
+
+
+def requires(recorder: Recorder, condition: Callable[[], Any], what: str) -> bool:
+    """Require something of all runs of this trace; False where a run has shown otherwise, as the next trace is told.
+
+    `what`: by which it is told apart from what else is required on the same line.
+    """
+    builder, line = recorder.builder, recorder.builder.line
+    own = replace(line, function=f"{line.function}, {what}")
+    if own in recorder.scopes.decisions.stretched:
+        return False
+    holds = recorder.value_of(condition())
+    builder.line = own
+    recorder.scopes.require_after(holds, "length", STRETCHES)
+    builder.line = line
+    return True

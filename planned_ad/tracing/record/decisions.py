@@ -28,6 +28,7 @@ class Restart(BaseException):
     """The trace has to start again; what it learned is in its `Decisions`. Never seen by the user."""
 
 
+EMPTY_LISTS = "makes lists that are empty, of which data may say later which one is filled"
 NO_STATEMENT = "is in a comprehension or generator, or its items are not fetched by a `for` statement"
 
 
@@ -98,6 +99,8 @@ class Decisions:
     failing: dict[tuple[Calls, int, Ways | None], Failure] = field(default_factory=dict)
     truths: bool = False  # Python's truths are known at once, since a function asks whether one `is True`
     chosen: bool = False  # which of its numbers `max` or `min` gives is seen: by `is`, or by the type that it has
+    best: dict[Site, Any] = field(default_factory=dict)  # by `max` or `min` of tuples, the types of their numbers
+    sums: dict[Site, Any] = field(default_factory=dict)  # by `sum` of arrays in loops, their shape and dtype
     # Variables that have no value before a loop, and None for the trace; None where that has not helped.
     unset: dict[Site, set[str] | None] = field(default_factory=dict)
     other_first: set[Site] = field(default_factory=set)  # tests whose other side is recorded first
@@ -204,7 +207,8 @@ class Decisions:
 
     def follow_comprehensions(self) -> None:
         """A list is to be another one: the comprehensions that make it, or run over it, may be loops then."""
-        self.unrolled = {site: found for site, found in self.unrolled.items() if found.reason != NO_STATEMENT}
+        reasons = NO_STATEMENT, EMPTY_LISTS
+        self.unrolled = {site: found for site, found in self.unrolled.items() if found.reason not in reasons}
 
     def forget_ways(self) -> None:
         """What lists are has changed: how loops over them are recorded is to be found out again."""

@@ -29,6 +29,8 @@ from ..loops.none_or_value import decided
 from ..loops.seen_classes import class_seen
 from ..loops.sequences import Range
 from ..loops.side_effects import SideEffects
+from ..numpy_functions.support import requires
+from ..record.decisions import Site
 from ..record.recorder import Recorder
 from ..record.traced import Traced, TracedArray
 from ..values.array_methods import lacks
@@ -344,17 +346,48 @@ def builtin_replacements(recorder: Recorder) -> dict[int, object]:
         return recorder.namespace.function(control._joined_in_order)(function, *initial, items)
 
     def total(items: Any, /, start: Any = 0) -> Any:
+        frame = sys._getframe(1)
         items = as_expression(recorder, items)
         if is_generator_expression(items):
-            return joined(recorder, items, start, operator.add)
+            return sum_in_loop((frame.f_code, frame.f_lasti), items, start)
         is_array = issubclass(type(items), TracedArray) and not items.is_known and items.ndim
         if (is_array or issubclass(type(items), VaryingArray)) and type(start) in (int, float) and start == 0:
             is_narrow = items.dtype.kind in "iu" and items.dtype.itemsize < 8  # NumPy adds them in 64 bits
             return builtins.sum(items, start) if is_narrow else items.sum(axis=0)
         if is_traced_list(items) and not items.is_plain:
             recorder.mark()
-            return joined(recorder, (item for item in items), start, operator.add)
+            return sum_in_loop((frame.f_code, frame.f_lasti), (item for item in items), start)
         return builtins.sum(items, start)
+
+    def sum_in_loop(site: Site, items: Any, start: Any) -> Any:
+        """Of arrays beginning with 0, the first one and the others, where a loop gives them: that there is one."""
+        sums, depth = recorder.scopes.decisions.sums, recorder.scopes.depth
+        shape, dtype = sums.get(site) or (None, None)
+        if type(start) is not int or start or sums.get(site, True) is None:
+            return joined(recorder, items, start, operator.add)
+
+        def added(so_far: Any, item: Any) -> Any:
+            if type(so_far) is int and recorder.is_array(item) and item.ndim and recorder.scopes.depth > depth:
+                sums[site] = item.shape, item.dtype
+                raise recorder.scopes.restart()
+            return so_far + item
+
+        def added_array(so_far: tuple[Any, Any], item: Any) -> tuple[Any, Any]:
+            if not recorder.is_array(item) or (item.shape, item.dtype) != (shape, dtype):
+                sums[site] = None
+                raise recorder.scopes.restart()
+            return True, so_far[1] + item
+
+        if shape is None:
+            return joined(recorder, items, start, added)
+        none = False, recorder.call(np.zeros, (shape,), {"dtype": dtype})
+        is_there, found = joined(recorder, items, none, added_array)
+        if is_there is True or (
+            recorder.is_scalar(is_there) and requires(recorder, lambda: is_there, "a sum of at least one array")
+        ):
+            return found
+        sums[site] = None
+        raise recorder.scopes.restart()
 
     @functools.wraps(isinstance, ("__name__", "__doc__"), ())
     def is_instance(obj: Any, kinds: Any, /) -> bool:

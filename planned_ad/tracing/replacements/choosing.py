@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import functools
 import operator
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ...regions.affine import exact, ragged
+from ...tape.guards import RAISES
 from ..lengths.elements import Length, RunTime
 from ..loops.consumers import is_generator_expression, joined
 from ..loops.dict_order import OrderedView
@@ -27,12 +29,14 @@ from ..loops.none_or_value import decided
 from ..loops.references import RecordInRow
 from ..loops.run_time_lists import RunTimeList
 from ..loops.sequences import sequence_of
+from ..record.decisions import Site
 from ..record.promotion import INT
 from ..record.recorder import Recorder
 from ..record.traced import TracedArray
 from ..values.elementwise import elementwise
 from ..values.loop_index import LoopIndex, index_of
-from ..values.number_types import ALWAYS_ONE, can_be_one, told_apart, types_of
+from ..values.number_types import ALWAYS_ONE, can_be_one, number_class, told_apart, types_of
+from ..values.python_errors import is_caught
 from ..values.scalar_tracer import ScalarTracer
 
 SEEN = "of numbers that are told apart, by `is` or by their type"
@@ -49,12 +53,13 @@ def choosing(recorder: Recorder, function: Callable[..., Any], compare: np.ufunc
             if recorder.scopes.depth:
                 raise recorder.scopes.unroll_innermost(f"takes the {function.__name__} {SEEN}", recorder.builder.line)
             return function(*args, **options)
-        found = one_of(args, options)
+        frame = sys._getframe(1)
+        found = one_of((frame.f_code, frame.f_lasti), args, options)
         if recorder.is_scalar(found):
             recorder.chosen.add(found.value)
         return found
 
-    def one_of(args, options):
+    def one_of(site, args, options):
         view = ordered_view(args[0]) if len(args) == 1 else None
         given: Any = view if view is not None else as_expression(recorder, args[0]) if len(args) == 1 else None
         if options.get("key") is not None and set(options) == {"key"}:
@@ -64,7 +69,7 @@ def choosing(recorder: Recorder, function: Callable[..., Any], compare: np.ufunc
         is_filled = is_traced_list(given) and not given.is_plain
         is_filled |= is_axis(given) or view is not None
         if options.get("key") is None and (is_filled or is_generator_expression(given)):
-            return best_of(given, options)
+            return best_of(site, given, options)
         items = list(given) if len(args) == 1 else list(args)
         if options.get("key") is not None or not items or not any(is_scalar(recorder, item) for item in items):
             return function(items, **options)  # by comparisons: each is a guard
@@ -75,12 +80,20 @@ def choosing(recorder: Recorder, function: Callable[..., Any], compare: np.ufunc
         return best
 
     def better(best: Any, item: Any) -> Any:
+        if type(best) is type(item) is tuple and is_lexicographic(best, item):
+            takes = precedes(recorder, compare, item, best)
+            return tuple(where(recorder, takes, a, b) for a, b in zip(item, best))
         is_known = not is_scalar(recorder, item) and not is_scalar(recorder, best)
         if is_known or recorder.is_array(item) or recorder.is_array(best):  # arrays of no axes, one of which it is
             return function(best, item)
         return where(recorder, elementwise(recorder, compare, (item, best), is_operator=True), item, best)
 
-    def best_of(items: Any, options: dict[str, Any]) -> Any:
+    def is_lexicographic(best: tuple[Any, ...], item: tuple[Any, ...]) -> bool:
+        """Whether these are tuples of as many numbers, of which some are traced."""
+        are_alike = len(best) == len(item) and all(is_number(recorder, a, b) for a, b in zip(best, item))
+        return are_alike and any(is_scalar(recorder, part) for part in (*best, *item))
+
+    def best_of(site: Site, items: Any, options: dict[str, Any]) -> Any:
         """Of items that a loop may compare."""
         recorder.mark()
         if type(items) in (RunTimeList, OrderedView):
@@ -89,14 +102,50 @@ def choosing(recorder: Recorder, function: Callable[..., Any], compare: np.ufunc
             return joined(recorder, (item for item in items), items.first(function), better)
         if not is_generator_expression(items):
             return joined(recorder, (item for item in items[1:]), items[0], better)
+        types = recorder.scopes.decisions.best.get(site)
+        if types is not None:
+            return best_tuple(items, types, options)
+
+        def first_or_better(best: Any, item: Any) -> Any:
+            if type(item) is tuple and recorder.scopes.depth and is_lexicographic(item, item):
+                recorder.scopes.decisions.best[site] = [min(types_of(part), key=str) for part in item]
+                raise recorder.scopes.restart()
+            best = decided(best)
+            return item if best is None else better(best, item)
+
         best = decided(joined(recorder, items, None, first_or_better))
         return function((), **options) if best is None else best
 
-    def first_or_better(best: Any, item: Any) -> Any:
-        best = decided(best)
-        return item if best is None else better(best, item)
+    def best_tuple(items: Any, types: list[Any], options: dict[str, Any]) -> Any:
+        """Of tuples of numbers of these types, which a loop gives: numbers, and whether there was one."""
+
+        def first_or_better(best: tuple[Any, ...], item: Any) -> tuple[Any, ...]:
+            if type(item) is not tuple or not is_lexicographic(best[1:], item):
+                raise recorder.scopes.unroll_innermost("compares tuples of other numbers", recorder.builder.line)
+            takes = precedes(recorder, compare, item, best[1:])
+            takes = elementwise(recorder, np.logical_or, (elementwise(recorder, np.logical_not, (best[0],)), takes))
+            takes = takes.item() if recorder.is_array(takes) else takes
+            return True, *(where(recorder, takes, a, b) for a, b in zip(item, best[1:]))
+
+        none = False, *(number_class(*each)(0) for each in types)
+        is_there, *best = joined(recorder, items, none, first_or_better)
+        if recorder.is_scalar(is_there) and not (is_caught(ValueError) or "default" in options):
+            recorder.scopes.require_after(recorder.value_of(is_there), RAISES)
+        elif not is_there:
+            return function((), **options)
+        return tuple(best)
 
     return choose
+
+
+def precedes(recorder: Recorder, compare: np.ufunc, item: tuple[Any, ...], best: tuple[Any, ...]) -> Any:
+    """Whether a tuple comes before another one: the first numbers in which they differ say it."""
+    takes: Any = False
+    for a, b in reversed([*zip(item, best)]):
+        is_equal = elementwise(recorder, np.equal, (a, b), is_operator=True)
+        takes = elementwise(recorder, np.logical_and, (is_equal, takes))
+        takes = elementwise(recorder, np.logical_or, (elementwise(recorder, compare, (a, b), is_operator=True), takes))
+    return takes.item() if recorder.is_array(takes) else takes
 
 
 def best_by_key(recorder: Recorder, function: Callable[..., Any], items: Any, key: Callable[[Any], Any]) -> Any:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ...python.attributes_held import with_attributes
 from ...python.frames import user_frame, user_frames
 from ...python.liveness import is_in_users_try
 from ...python.shadows import is_user_frame
@@ -109,7 +110,7 @@ class LoopIndex(Arithmetic):
     def __index__(self) -> int:
         if isinstance(self.expression, Affine):
             frame = user_frame(sys._getframe(1))
-            self.recorder.follow_lists(frame.f_locals.values() if frame is not None else ())
+            self.recorder.follow_lists(with_attributes(frame.f_locals.values()) if frame is not None else ())
             self.recorder.lay_down_lists()
             self.recorder.scopes.see_what_reads(frame)
         return self.number("a list, a count or a call that is not traced")

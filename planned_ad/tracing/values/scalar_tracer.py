@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from ...python.attributes_held import with_attributes
 from ...python.comprehensions import is_at_item
 from ...python.frames import as_written, user_frame
 from ...python.shadows import is_user_frame
@@ -181,7 +182,7 @@ class ScalarTracer(ScalarMethods):
             frame = user_frame(sys._getframe(1))
             self.recorder.lay_down_lists()
             self.recorder.scopes.see_what_reads(frame)
-            self.recorder.follow_lists(frame.f_locals.values() if frame is not None else ())
+            self.recorder.follow_lists(with_attributes(frame.f_locals.values()) if frame is not None else ())
             is_item = frame is not None and is_at_item(frame)
             raise refuse_number(self.recorder, A_LIST if is_item else "range(), a slice bound or a count", self)
         return int(self.recorder.outcome(self.value, "count"))
