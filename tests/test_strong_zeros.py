@@ -192,3 +192,39 @@ def test_what_is_found():
     assert root.out.id in facts.suspect and product.out.id in facts.suspect
     assert root.operands[0].id in facts.unbounded
     assert not {v.id for v in product.operands} & facts.unbounded
+
+
+def entropy(x):
+    p = np.exp(x - np.max(x))
+    p = p / np.sum(p)
+    return -np.sum(np.where(p > 0, p * np.log(p), 0.0))
+
+
+def by_weights(x):
+    w = np.exp(x)
+    return np.sum(np.where(w > 0, np.sin(x) / w, 0.0))
+
+
+def by_counts(x):
+    n = np.exp(x).astype(np.int64)
+    return np.sum(np.where(n > 0, x / n, 0.0))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("f", [entropy, by_weights, by_counts])
+def test_what_underflows_and_is_left_out(f):
+    x, least = np.array([0.3, -800.0, 1.0]), np.array([0.3, 0.0, 1.0])
+    gradient = planned_ad.compile(f, (least,)).gradient(x)
+    assert gradient[1] == 0.0
+    for k in (0, 2):
+        step = 1e-6 * np.eye(3)[k]
+        np.testing.assert_allclose(gradient[k], (f(x + step) - f(x - step)) / 2e-6, rtol=1e-7)
+
+
+def test_exponentials_that_nobody_compares_add_nothing():
+    names = {
+        op.primitive
+        for op in walk(reverse(trace(lambda x: np.log(np.sum(np.exp(x) / (1 + np.exp(-x)))), (ABOUT,)).tape).operations)
+        if isinstance(op, Apply)
+    }
+    assert not {name for name in names if name.startswith("strong")}

@@ -572,3 +572,26 @@ def test_windows_that_overlap_stay_in_their_loop(primitive, width):
     with b.loop(0, N) as i:
         b.store(at(y, i), b.apply(primitive, b.load(Region(x.id, View(i, (width,), (1,)))), axes=(0,)))
     assert counted(vectorise(b.primal()), "Loop") == 1
+
+
+def four_likelihoods(x):
+    mu, code, total = np.sin(x) @ np.eye(len(x)), np.floor(np.abs(x) * 8) % 4, 0.0
+    for i in range(len(x)):
+        if code[i] == 0:
+            total += np.log(np.exp(-((x[i] ** 2 / np.exp(mu[i])) ** 1.5)))
+        elif code[i] == 1:
+            total += np.log(1.1 - np.exp(-((x[i] ** 2 / np.exp(mu[i])) ** 1.5)))
+        elif code[i] == 2:
+            total += mu[i]
+        else:
+            total += np.log(np.exp(-x[i] * mu[i]) - np.exp(-2.0 * x[i] * mu[i]) + 9.0)
+    return total
+
+
+def test_ways_of_functions_of_what_was_computed_become_choices():
+    """Of numbers that the loop reads from an array that was computed before it."""
+    tape = simplify(trace(four_likelihoods, (np.linspace(0.1, 2.0, 70),), unroll=0).tape)
+    assert counted(tape, "Branch") == 3
+    after = vectorise(tape)
+    assert counted(after, "Loop") == counted(after, "Branch") == 0
+    assert_same(tape, after)

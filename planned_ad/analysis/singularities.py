@@ -28,6 +28,7 @@ KEEPING = frozenset(
     | {"cast", "copy", "again", "stop_gradient", "view", "gather", "where", "reduce_sum", "reduce_max", "reduce_min"}
 )
 TESTS = frozenset({"isnan", "isfinite"})
+COMPARISONS = frozenset({"greater", "greater_equal", "less", "less_equal", "equal", "not_equal"})
 NAMES = "abcdefgh"  # of operands, in `poles`
 
 
@@ -39,6 +40,8 @@ class Singularities:
     suspect : values, and buffers, that may hold infinite numbers or nan.
     steep : finite ones whose tangents may.
     unbounded : those whose cotangents may, where what they are of is finite.
+    doubted : values that the program compares with known numbers to choose elements: they may be zero, though
+        only by underflow, as of `exp`, which does not count elsewhere.
     """
 
     positive: set[int] = field(default_factory=set)
@@ -49,6 +52,7 @@ class Singularities:
     suspect_memory: set[int] = field(default_factory=set)
     steep_memory: set[int] = field(default_factory=set)
     unbounded_memory: set[int] = field(default_factory=set)
+    doubted: set[int] = field(default_factory=set)
 
     def learn(self, op: Operation) -> None:
         """What follows of an operation for its result, and for the memory that it writes to."""
@@ -76,7 +80,7 @@ class Singularities:
                 self.steep.add(op.out.id)
 
     def sign(self, value: Value, positive: bool, not_negative: bool) -> None:
-        if positive:
+        if positive and value.id not in self.doubted:
             self.positive.add(value.id)
         if not_negative:
             self.not_negative.add(value.id)
@@ -86,7 +90,8 @@ class Singularities:
         like = [v.id for v in op.operands if v.dtype.kind in "fiu"]
         positive, not_negative = ([id in known for id in like] for known in (self.positive, self.not_negative))
         if name in KEEPING and like:
-            self.sign(out, all(positive) and out.size > 0, all(not_negative))
+            drops = name == "cast" and out.dtype.kind != "f" and op.operands[0].dtype.kind == "f"  # what is below one
+            self.sign(out, all(positive) and out.size > 0 and not drops, all(not_negative))
         if name in POSITIVE or name in NOT_NEGATIVE:
             self.sign(out, name in POSITIVE, True)
         elif name == "add":
@@ -145,15 +150,22 @@ def singularities(operations: tuple[Operation, ...], buffers: Sequence[Buffer]) 
 
 
 def suspect_missing(found: Singularities, every: Sequence[Operation], buffers: Sequence[Buffer]) -> None:
-    """Suspect arrays that hold nan, and what is tested for it to be left out, with all that this is made of."""
+    """Suspect arrays that hold nan, and what is tested for it to be left out, with all that this is made of.
+
+    What is compared to leave elements out may be zero.
+    """
     read = {op.region.buffer for op in every if isinstance(op, Load)}
     found.suspect_memory |= {id for id in read if not holds_finite(buffers[id].array)}
     found.suspect |= {op.out.id for op in every if isinstance(op, Constant) and not holds_finite(op.data)}
     users: dict[int, list[Operation]] = defaultdict(list)
     tests = [op for op in every if isinstance(op, Apply) and op.primitive in TESTS]
-    for op in every if tests else ():
+    known = {op.out.id for op in every if isinstance(op, Constant)}
+    compared = [op for op in every if isinstance(op, Apply) and op.primitive in COMPARISONS]
+    compared = [op for op in compared if any(v.id in known for v in op.operands)]
+    for op in every if tests or compared else ():
         for value in op.inputs:
             users[value.id].append(op)
+    found.doubted |= {v.id for op in compared if selects(op.out, users) for v in op.operands if v.id not in known}
     found.suspect |= {op.operands[0].id for op in tests if selects(op.out, users)}
     before = -1
     while found.suspect and before != (before := len(found.suspect) + len(found.suspect_memory)):
