@@ -182,7 +182,7 @@ def of_texts(x):
     return s
 
 
-@rolled
+@program
 def counted_by_expression(x):
     c = Counter(int(v * 5) for v in x)
     return sum(v * c[int(v * 5)] for v in x)

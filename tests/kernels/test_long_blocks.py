@@ -38,7 +38,7 @@ def branches_in_nested_loops(x):
             if u > 0.5:
                 v = np.sin(u) * np.cos(u) + u * u * x[i]
                 w = v * v - u * np.exp(-v)
-                rows[i, j] = w + v * np.log1p(w * w)
+                rows[i, j] = w + v * np.log1p(w * w) * x[int(w * w) % 24]  # which no lane has
                 total += np.sqrt(1.0 + w * w) * u
             else:
                 v = u * u * u - x[j]

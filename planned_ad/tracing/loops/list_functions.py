@@ -99,8 +99,8 @@ def list_replacements(recorder: Recorder) -> dict[int, object]:
         if kind is dict and len(args) == 1 and type(args[0]) is DictTable and not options:
             return args[0].copy(dict)
         made = kind(*args, **options)
-        if type(made) in DICTS:
-            return followed_dict(recorder, made, site)
+        if type(made) in DICTS:  # what it begins with is known: so may be all that it comes to hold
+            return made if made else followed_dict(recorder, made, site)
         if type(made) is not collections.deque or site in decisions.plain or made.maxlen == 0:
             return made
         if site in decisions.lengths:
@@ -146,8 +146,8 @@ def list_replacements(recorder: Recorder) -> dict[int, object]:
 
 
 def are_traced(recorder: Recorder, items: Any) -> bool:
-    """Whether these are items of which not all are known."""
-    if is_generator_expression(items) or (is_traced_list(items) and not items.is_plain):
+    """Whether these are items of which not all are known, in an array or a list that loops have filled."""
+    if is_traced_list(items) and not items.is_plain:
         return True
     return recorder.is_array(items) and items.ndim == 1 and not items.is_known
 
