@@ -367,7 +367,8 @@ def builtin_replacements(recorder: Recorder) -> dict[int, object]:
             return joined(recorder, items, start, operator.add)
 
         def added(so_far: Any, item: Any) -> Any:
-            if type(so_far) is int and recorder.is_array(item) and item.ndim and recorder.scopes.depth > depth:
+            is_array = recorder.is_array(item) and item.ndim and item.dtype.kind != "b"  # truths are added as integers
+            if type(so_far) is int and is_array and recorder.scopes.depth > depth:
                 sums[site] = item.shape, item.dtype
                 raise recorder.scopes.restart()
             return so_far + item
