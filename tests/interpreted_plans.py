@@ -98,3 +98,13 @@ def assert_right(f: Callable[..., Any], size: int, seed: int, unroll: int, compi
         slopes = [(f(x + h * direction) - f(x - h * direction)) / (2 * h) for h in (1e-7, 2e-7)]
         if slopes[0] == pytest.approx(slopes[1], rel=1e-4, abs=1e-4):  # no kink
             assert np.sum(plan.gradient(x.copy()) * direction) == pytest.approx(slopes[0], rel=2e-4, abs=2e-4)
+
+
+def assert_loops_stay(f: Callable[..., Any], size: int, unroll: int = 16) -> None:
+    """One trace serves for four inputs, and has no loop that is unrolled."""
+    first, *others = np.random.default_rng(0).random((4, size))
+    found = InterpretedPlan(f, first, unroll=unroll)
+    for x in others:
+        found(x)
+    assert not [loop.reason for loop in found.traces[0].unrolled]
+    assert len(found.traces) == 1
