@@ -130,14 +130,14 @@ def _reduction(function: Any) -> Callable[..., Any]:
         if not keepdims:
             return found
         if axis is None or a.ndim == 1:
-            raise a.refused("keeps all axes of")
+            return recorder.array(recorder.value_of(found)).reshape((1,) * a.ndim)
         return found[tuple(None if k == int(axis) % a.ndim else slice(None) for k in range(a.ndim))]
 
     return called
 
 
-def _mean(recorder: Recorder, a: VaryingArray, axis: Any = None) -> Any:
-    total = basis_of(a).reduced(a, np.sum, axis)
+def _mean(recorder: Recorder, a: VaryingArray, axis: Any = None, *, keepdims: Any = False) -> Any:
+    total = _reduction(np.sum)(recorder, a, axis, keepdims=keepdims)
     return total / a.count(range(a.ndim) if axis is None else (int(axis) % a.ndim,))
 
 
