@@ -33,6 +33,7 @@ Chain = tuple[tuple[types.CodeType, int], ...]  # the calls that are running, ea
 Spot = tuple[tuple[int, ...], Chain, int]  # the indices of the loops around a place, and which time it is
 MOST_ROWS, MOST_TIMES = 1 << 24, 6
 TOO_MANY = MOST_ROWS + 1
+CHANGES = [0]  # how often something has been noted of what lists may hold, in any trace
 MOST_LISTS = 64  # of which one holds what another one does, and so on
 
 
@@ -99,6 +100,7 @@ class Appended:
         number = self.counts.get((passes, calls), 0)
         self.counts[passes, calls] = number + 1
         spot = indices, calls, number
+        CHANGES[0] += 1
         if each is None:
             self.times[spot] = max(self.times.get(spot, 0), times)
         else:
@@ -106,9 +108,14 @@ class Appended:
 
     def after(self, other: Appended, indices: tuple[int, ...], times: int) -> None:
         """The list comes to hold what the other one does, so often, in the loops with these indices."""
-        self.sources[id(other)] = Supply(other, times)
+        self.hold(other, times)
         for place in [place for place in self.times if not indices or indices[-1] not in place[0]]:
             self.before[place] = self.times.pop(place)
+
+    def hold(self, other: Appended, times: int) -> None:
+        """It may come to hold what another list does, so often."""
+        CHANGES[0] += 1
+        self.sources[id(other)] = Supply(other, times)
 
     @property
     def most(self) -> int:
@@ -160,6 +167,7 @@ class ListsOfSite(list[Appended]):
         self.made: Counter[tuple[int, ...]] = Counter()  # in these passes of the loops around
 
     def add(self, found: Appended, passes: tuple[int, ...]) -> None:
+        CHANGES[0] += 1
         found.number = self.made[passes]
         self.made[passes] += 1
         self.append(found)
@@ -344,6 +352,9 @@ def make_room(recorder: Recorder) -> None:
 
     The first guess is what the loops around the first place may append that makes it such a list.
     """
+    if recorder.rooms_known == CHANGES[0]:
+        return
+    recorder.rooms_known = CHANGES[0]
     lengths = recorder.scopes.decisions.lengths
     needed = {site: found.needed for site, found in recorder.appended.items()}
     unfit = {site: most for site, most in needed.items() if not lengths[site].suits(most)}

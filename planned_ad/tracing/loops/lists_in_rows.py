@@ -23,7 +23,6 @@ from .list_room import (
     Appended,
     ListRoom,
     ListsOfSite,
-    Supply,
     is_alike,
     of_this_trace,
     passes_around,
@@ -83,7 +82,7 @@ class Lists(HandedOn):
             return self.appended
         if row not in self.of_row:
             self.of_row[row] = found = Appended(number=self.appended.number)
-            found.sources[id(self.appended)] = Supply(self.appended, 1)
+            found.hold(self.appended, 1)
             recorder.appended[self.site].append(found)
         return self.of_row[row]
 

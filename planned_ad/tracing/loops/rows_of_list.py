@@ -28,7 +28,6 @@ from .list_room import (
     MOST_ROWS,
     Appended,
     ListsOfSite,
-    Supply,
     calls_at,
     form_in_rows,
     is_alike,
@@ -209,7 +208,7 @@ class RowsOfList(ListInTrace):
         length = value.length_
         row = expression_of(position.index)
         times = times_within(self.recorder, self.depth, row)
-        found.appended.sources[id(value.appended)] = Supply(value.appended, times)
+        found.appended.hold(value.appended, times)
         found._copy(value, 0, length, 1)
         found.filled = length.scalar(self.recorder)
         if value.scope is self.recorder.scopes.innermost:

@@ -92,7 +92,7 @@ class Recorder:
         self.generators: set[types.FrameType] = set()  # those that loops which are recorded run in
         self.taken_directly: collections.deque[tuple[Any, ...]] = collections.deque(maxlen=64)  # generators, by whom
         self.filled, self.rows_given = set[Site](), set[Site]()  # lists that loops fill; and with rows that are seen
-        self.appended: dict[Site, Any] = {}  # how often lists are appended to whose length is data
+        self.appended, self.rooms_known = dict[Site, Any](), -1  # by lists whose length is data; see `list_room`
         self.counted: dict[int, Any] = {}  # the same for the list that has as many elements, by the number of a value
         # Loops of which several passes have been compared, and the tests in them, by the calls that were running.
         self.verified, self.verified_tests = set[Site](), set[tuple[Site, ...]]()
