@@ -123,7 +123,7 @@ def pointwise(array: Any, key: tuple[Any, ...]) -> RunTimeArray:
     """`array[rows, columns]`: elements at the places that index arrays of one run-time length say together."""
     recorder, is_varying = array.recorder, type(array) is RunTimeArray
     arrays = [part for part in key if not is_integer(recorder, part)]
-    are_indices = all(np.ndim(part) == 1 and getattr(part, "dtype", INT).kind in "iu" for part in arrays)
+    are_indices = all(hasattr(part, "dtype") and part.ndim == 1 and part.dtype.kind in "iu" for part in arrays)
     if not are_indices or len(key) > array.ndim or (is_varying and array.axis):
         raise refused(recorder, "slices or indexes, along two axes,")
     operands, length, _ = operand_of(recorder, tuple(map(plain_or_traced, key)))

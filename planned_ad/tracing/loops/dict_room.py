@@ -70,7 +70,7 @@ class TableRoom:
         room = replace(self, ranges=found, of_tuples=of_tuples, are_texts=are_texts)
         return room if math.prod(room.shape) <= MOST_PLACES else None
 
-    def opened(self, parts: int, of_tuples: bool, texts: tuple[bool, ...], max_steps: int) -> TableRoom | None:
+    def opened(self, of_tuples: bool, texts: tuple[bool, ...], max_steps: int) -> TableRoom | None:
         """With room for keys of any integers: for so many on either side of zero, all parts of a key together."""
         integers = texts.count(False)
         half = max(int((2 * max_steps) ** (1 / integers)) // 2, 1)

@@ -203,7 +203,7 @@ class DictTable(ListInTrace):
     def _opened(self, key: Any, place: Any, inside: Any) -> Any:
         """The place of a key that may be any integer: for which there is room is guessed."""
         texts = are_texts(key)
-        room = self.room.opened(len(texts), type(key) is tuple, texts, self.recorder.max_steps)
+        room = self.room.opened(type(key) is tuple, texts, self.recorder.max_steps)
         if room != self.room:
             raise self._decide(room)
         self.recorder.scopes.require_after(inside, "max_steps", KEYS)

@@ -155,7 +155,7 @@ class Growth:
             if each != grown.each:
                 raise grown.target.uneven()
             form = common
-        if form is None and all(type(part) is list and not part for part in new):
+        if form is None and new and all(type(part) is list and not part for part in new):
             raise loop.unrolled(EMPTY_LISTS)  # of which data may say which one is filled
         if form is None or form.is_known or not may_be_kept(loop.recorder, form):
             raise refer_items(grown.target, new)
