@@ -156,3 +156,39 @@ def test_more_bins_than_are_asked_for_are_another_trace(check):
     for most in (4, 9, 4):
         m = rng.integers(0, most, 30)
         assert plan(x, m) == pytest.approx(with_few_bins(x, m), rel=1e-12)
+
+
+def of_bins(x):
+    d, total = {}, 0.0
+    for i in range(12):
+        k = int(np.floor(x[i] * 7))
+        d[k] = d.get(k, 0.0) + x[i] ** 2
+    for k, v in d.items():
+        total = 0.9 * total + v * v * (k + 1)
+    return total
+
+
+def of_flows(x):
+    out = []
+    for b in range(6):
+        for k in range(int(x[b] * 5)):
+            out.append(x[b] ** 2 * (k + 1))  # noqa: PERF401
+    return sum(q * q for q in out)
+
+
+@pytest.mark.parametrize("f", [of_bins, of_flows])
+def test_gradients_in_a_loop_whose_counts_differ(f):
+    gradient = planned_ad.grad(f)
+
+    def several(x):
+        total = 0.0
+        for t in range(20):
+            total += np.sum(gradient(x + 0.01 * t) * x[::-1])
+        return total
+
+    rng = np.random.default_rng(5)
+    plan = planned_ad.compile(several, (rng.random(12),), check=False)
+    for x, d in rng.random((4, 2, 12)):
+        points = [x + 0.01 * t for t in range(20)]
+        slope = sum(planned_ad.hvp(f)(p, d) @ x[::-1] + gradient(p) @ d[::-1] for p in points)
+        assert plan.gradient(x) @ d == pytest.approx(slope, rel=1e-10)

@@ -49,7 +49,11 @@ class Room:
     def number(self, builder: TapeBuilder, base: Value, line: Line) -> Value:
         """The place of this iteration, where `base` is what the number at the beginning of the run is called."""
         builder.line = line
-        expression = (loop_index(self.loop.index) - self.loop.start) * self.loop.step
+        at, step = loop_index(self.loop.index), self.loop.step
+        if step < 0 and self.loop.count is not None:  # the last ones run, down to the least index
+            expression = at - (self.loop.start + (self.loop.trips - 1) * step)
+        else:
+            expression = (at - self.loop.start) * step
         assert isinstance(expression, Affine)
         here = builder.apply("add", base, builder.index_value(expression))
         return builder.apply("minimum", here, builder.constant(self.capacity - 1, INTEGER))
