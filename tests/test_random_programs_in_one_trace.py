@@ -12,6 +12,7 @@ import planned_ad
 from . import (
     random_created_arrays,
     random_dicts,
+    random_dicts_of_items,
     random_exchanged_objects,
     random_filled_by_counts,
     random_joined_lists,
@@ -28,7 +29,7 @@ from . import (
 from .program_lists import with_short_loops
 
 MODULES = [
-    random_created_arrays, random_dicts, random_exchanged_objects, random_filled_by_counts,
+    random_created_arrays, random_dicts, random_dicts_of_items, random_exchanged_objects, random_filled_by_counts,
     random_joined_lists, random_lists_of_lists,
     random_mask_programs, random_nested_growth, random_optional_arrays, random_ordered_dicts, random_queues,
     random_slices_in_loops, random_state_machines, random_text_keys,

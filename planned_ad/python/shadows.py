@@ -21,7 +21,7 @@ from .identity_methods import as_equality
 
 CONTROL = "planned_ad.control"
 TRACED_OURS = frozenset(  # ordinary Python, as the user's is
-    {CONTROL}
+    {CONTROL, "planned_ad.tracing.loops.dict_of_items"}
     | {f"planned_ad.functional.{name}" for name in ("adaptive_steps", "dense_output", "events", "implicit_steps")}
 )
 PROTOCOLS = frozenset({"__array_ufunc__", "__array_function__"})  # which NumPy calls with functions of its own

@@ -45,6 +45,7 @@ from .dict_room import TableRoom
 from .dict_views import DictView, read_if_unchanged
 from .held import Whole, is_number
 from .list_in_trace import ListInTrace
+from .object_contents import has_attributes
 from .object_copies import refuse_truths_in
 from .stored_forms import Array, Number
 from .written_forms import Written, WrittenArrays
@@ -154,6 +155,13 @@ class DictTable(ListInTrace):
         if room is None:
             return self.refuse()
         self.recorder.scopes.decisions.tables[self.site] = room
+        return self.recorder.scopes.restart()
+
+    def _refuse_value(self, value: Any) -> BaseException:
+        """It has values of several kinds, or is one of lists or objects, as far as it is known."""
+        if not is_item(value) or self.room.form is not None:
+            return self.refuse()
+        self.recorder.scopes.decisions.placed.add(self.site)
         return self.recorder.scopes.restart()
 
     def _place(self, key: Any) -> tuple[Any, Any]:
@@ -268,14 +276,19 @@ class DictTable(ListInTrace):
         elif self.filling is not None:
             self.filling[key] = None
         room = self.room.with_value(self.recorder, value)
+        if room is None:
+            raise self._refuse_value(value)
         if room is not self.room:
             raise self._decide(room)
         self.recorder.flow.table_writes += 1
         self.column.write(self, place, value)  # type: ignore[arg-type]
         self.present[place] = True
 
+    def has(self, key: Any) -> Any:
+        return self._is_there(key, *self._place(key))
+
     def __contains__(self, key: Any) -> bool:
-        return bool(self._is_there(key, *self._place(key)))
+        return bool(self.has(key))
 
     def get(self, key: Any, default: Any = None) -> Any:
         place, inside = self._place(key)
@@ -283,6 +296,8 @@ class DictTable(ListInTrace):
         if type(found) is not ScalarTracer:
             return self._value(place) if found else default
         room = self.room.with_value(self.recorder, default) if is_number(default) else None
+        if room is None:
+            raise self._refuse_value(default)
         if room is not self.room or not isinstance(self.room.form, Number):
             raise self._decide(room)
         recorder, form = self.recorder, self.room.form
@@ -399,6 +414,11 @@ class DictTable(ListInTrace):
         raise self.refuse()
 
     elements = given = traced
+
+
+def is_item(value: Any) -> bool:
+    """Whether this is a list, a tuple or an object, of which a list may have several."""
+    return type(value) in (list, tuple) or issubclass(type(value), ListInTrace) or has_attributes(type(value))
 
 
 def item_by_key(key: Any) -> Any:

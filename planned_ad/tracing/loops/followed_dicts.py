@@ -13,8 +13,20 @@ from ...python.subscripts import is_written_in
 from ...python.written_calls import dict_made
 from .consumers import Consumer, ended
 from .dict_keys import are_texts, texts_in
+from .dict_of_items import (
+    DefaultDictOfItems,
+    DictOfItems,
+    DictOfLists,
+    ValuesView,
+    given_up,
+    is_key,
+    is_read_last,
+    item_read,
+)
 from .dict_room import TableRoom, table_room
-from .dict_tables import DICTS, DictTable
+from .dict_tables import DICTS, DictTable, is_item
+from .list_in_trace import is_traced_list
+from .made_lists import followed
 
 if TYPE_CHECKING:
     import types
@@ -32,7 +44,25 @@ def dict_replacements(recorder: Recorder) -> dict[int, object]:
         found = followed_dict(recorder, given, (frame.f_code, frame.f_lasti), is_filled=items is not given)
         return found if items is given else filled_table(recorder, found, items)
 
-    return {id(dict_made): show}
+    def give_up(items: Any) -> Any:
+        of = items.of if issubclass(type(items), ValuesView) else items
+        recorder.scopes.decisions.plain.add(recorder.flow.placed[id(of)][1])
+        raise recorder.scopes.restart()
+
+    def has_key(key: Any, places: Any) -> Any:
+        return places.has(key) if type(places) is DictTable else key in places
+
+    def remember(items: Any, key: Any, item: Any) -> Any:
+        last[id(items)] = items, key, item
+        return item
+
+    def is_last(items: Any, key: Any, item: Any) -> bool:
+        _, known, found = last.pop(id(items), (None, None, None))
+        return found is item and known is key and is_traced_list(item)
+
+    last: dict[int, tuple[Any, Any, Any]] = {}
+    of_items = {given_up: give_up, is_key: has_key, item_read: remember, is_read_last: is_last}
+    return {id(dict_made): show, **{id(real): seen for real, seen in of_items.items()}}
 
 
 def followed_dict(recorder: Recorder, given: dict[Any, Any], site: Site, is_filled: bool = False) -> Any:
@@ -40,11 +70,40 @@ def followed_dict(recorder: Recorder, given: dict[Any, Any], site: Site, is_fill
     decisions = recorder.scopes.decisions
     if site in decisions.plain:
         return given
+    if site in decisions.placed:
+        return dict_of_items(recorder, given, site)
     if site in decisions.tables:
         recorder.mark()
         return DictTable(recorder, site, given, is_filled)
     recorder.flow.dicts[id(given)] = (given, site)
     return given
+
+
+def dict_of_items(recorder: Recorder, given: dict[Any, Any], site: Site) -> Any:
+    """A dict of a dict of places, and a list."""
+    code, offset = site  # instructions are at even ones
+    if not recorder.scopes.decisions.plain.isdisjoint({(code, offset + 1), (code, offset + 3)}):
+        return given
+    places = followed_dict(recorder, {key: k for k, key in enumerate(given)}, (code, offset + 1))
+    held = followed(recorder, [*given.values()], (code, offset + 3))
+    makes = getattr(given, "default_factory", None)
+    cls = DictOfItems if makes is None else DictOfLists if makes is list else DefaultDictOfItems
+    made = recorder.namespace.shadow(cls)
+    found = made(type(given), places, held, *([makes] if cls is DefaultDictOfItems else []))
+    recorder.flow.placed[id(found)] = (found, site)
+    return found
+
+
+def has_items(given: dict[Any, Any]) -> bool:
+    """Whether all that such a dict has, or makes, are lists, tuples or objects."""
+    makes = getattr(given, "default_factory", None)
+    return makes in (None, list) and (bool(given) or makes is list) and all(map(is_item, given.values()))
+
+
+def are_filled(given: dict[Any, Any]) -> bool:
+    """Whether there are lists in it that are empty so far."""
+    is_grouping = getattr(given, "default_factory", None) is not None
+    return is_grouping or any(type(item) is list and not item for item in given.values())
 
 
 def filled_table(recorder: Recorder, items: Any, pairs: Any) -> Any:
@@ -77,10 +136,15 @@ def follow_dicts(recorder: Recorder, frame: types.FrameType, texts: Collection[A
             continue
         is_filled = any(consumer.value is items for consumer in recorder.consumers.values())
         is_traced = not texts and any(recorder.is_array(value) or recorder.is_scalar(value) for value in items.values())
-        if not (is_filled or is_traced or any(is_written_in(f, items) for f in user_frames(frame))):
+        if not (
+            is_filled or is_traced or are_filled(items) or any(is_written_in(f, items) for f in user_frames(frame))
+        ):
             continue
         room = table_room(recorder, items)
-        if room is None:
+        if has_items(items):
+            decisions.placed.add(site)
+            found = True
+        elif room is None:
             decisions.plain.add(site)
         else:
             decisions.tables[site], found = room, True

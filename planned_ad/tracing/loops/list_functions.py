@@ -20,6 +20,7 @@ from .expressions import as_expression
 from .followed_dicts import followed_dict
 from .held import is_number
 from .list_in_trace import is_traced_list
+from .made_lists import followed, made_at
 from .records import followed_record
 from .run_time_lists import NOT_THERE, RunTimeList
 from .stored_forms import Number
@@ -86,6 +87,8 @@ def list_replacements(recorder: Recorder) -> dict[int, object]:
     def show_record(items: Any) -> Any:
         frame = sys._getframe(1)
         site = frame.f_code, frame.f_lasti
+        if type(items) is list and site in recorder.scopes.decisions.growing:
+            return followed(recorder, items, site)
         found = followed_record(recorder, items, site)
         return followed_dict(recorder, items, site) if found is items and type(items) is dict else found
 
@@ -152,20 +155,6 @@ def are_traced(recorder: Recorder, items: Any) -> bool:
     return recorder.is_array(items) and items.ndim == 1 and not items.is_known
 
 
-def followed(recorder: Recorder, items: Any, site: Site) -> Any:
-    """A list that was made there: one that loops may fill or write to, where that is decided."""
-    decisions = recorder.scopes.decisions
-    if type(items) is not list:  # what is added to a traced one
-        return items
-    if site in decisions.by_reference and site not in decisions.no_records:
-        return followed_record(recorder, items, site)
-    if site in decisions.growing and site not in decisions.plain:
-        recorder.mark()
-        return made_at(recorder, site, items)
-    recorder.displays[id(items)] = (items, site)
-    return items
-
-
 def collected_items(recorder: Recorder, items: Any, site: Site, kind: Any) -> Any:
     """The list of the items of a generator expression, whose loops may be recorded as loops."""
     recorder.mark()
@@ -193,13 +182,6 @@ def collected_items(recorder: Recorder, items: Any, site: Site, kind: Any) -> An
     items = kind(found.parts)
     recorder.displays[id(items)] = (items, site)
     return items
-
-
-def made_at(recorder: Recorder, site: Site, items: list[Any]) -> Any:
-    """A list that loops fill: of a length that is data, where that is decided."""
-    if site in recorder.scopes.decisions.lengths:
-        return RunTimeList(recorder, site, items)
-    return TracedList(recorder, site, items)
 
 
 def listed_numbers(recorder: Recorder, array: Any, site: Site, kind: Any) -> TracedList:

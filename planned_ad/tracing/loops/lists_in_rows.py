@@ -17,6 +17,7 @@ from ..lengths.sources import Memory, Start
 from ..record.promotion import INT
 from ..values.loop_index import expression_of, plain_or_traced
 from .form import HandedOn, scaled_index
+from .forms import Rows
 from .list_in_trace import is_traced_list
 from .list_room import (
     MOST_ROWS,
@@ -95,6 +96,7 @@ class RowOfLists:
     column: Lists
     position: Position
     is_gone: bool = False  # whether there is another list now
+    read_by: tuple[Any, Any] = (None, None)  # the index by which it was read, and the version of its owner's length
 
     def __post_init__(self) -> None:
         self.around = loops_around(self.owner.recorder)
@@ -148,9 +150,10 @@ def room_in_rows(recorder: Recorder, site: Site, form: HandedOn | None, value: A
     The trace starts again where those in its rows have no room for what is in this one, or another form.
     """
     lengths = recorder.scopes.decisions.lengths
-    if form is None:
+    if form is None or isinstance(form, Rows):  # of one length, as far as was known
+        most = value.most if form is None else max(form.length, value.most)
         form = Lists((site[0], site[1] + ROWS))
-        lengths.setdefault(form.site, ListRoom(value.form, value.most))
+        lengths.setdefault(form.site, ListRoom(value.form, most))
     if not isinstance(form, Lists):
         raise refuse_in_list(recorder, value)
     room = lengths[form.site]

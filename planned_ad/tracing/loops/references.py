@@ -162,7 +162,11 @@ def refer_items(owner: Any, items: Iterable[Any] = ()) -> BaseException:
     sites = {site_of_record(recorder, part) for part in (*items, *owner.parts)}
     sites |= recorder.records.within.get(owner.site, set())
     found = {site for site in sites if site is not None}
-    return recorder.scopes.restart() if refer(recorder, found, owner.site) else owner.refuse()  # type: ignore[no-any-return]
+    if refer(recorder, found, owner.site):
+        return recorder.scopes.restart()  # type: ignore[no-any-return]
+    decisions = recorder.scopes.decisions
+    are_records = None not in sites and sites and sites <= decisions.by_reference.keys() - decisions.no_records
+    return owner.uneven() if are_records and owner.site in decisions.growing else owner.refuse()  # type: ignore[no-any-return]
 
 
 def join_sites(by_reference: dict[Site, Site], sites: Iterable[Site]) -> None:

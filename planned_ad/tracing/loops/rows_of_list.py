@@ -159,8 +159,8 @@ class RowsOfList(ListInTrace):
             if self.row or items.kind is not list or items.row or items.is_copied or isinstance(items.form, Lists):
                 raise self.refuse()
             return items
-        decisions, displays = self.recorder.scopes.decisions, self.recorder.displays
-        site = items.site if type(items) is TracedList else displays[id(items)][1] if id(items) in displays else None
+        decisions = self.recorder.scopes.decisions
+        site = items.site if type(items) is TracedList else self._shown_at(items)
         is_element = type(items) is TracedList and (items.is_element or items.kind is not list)
         if self.row or site is None or is_element or site in decisions.plain or site in decisions.lengths:
             shown = site_of_record(self.recorder, items)
@@ -171,6 +171,11 @@ class RowsOfList(ListInTrace):
         decisions.follow_comprehensions()
         decisions.lengths[site] = room_for(self.recorder, items.parts if type(items) is TracedList else items)
         raise self.recorder.scopes.restart()
+
+    def _shown_at(self, items: list[Any]) -> Any:
+        """Where the program has made a list; None where that is not known."""
+        found = (known.get(id(items)) for known in (self.recorder.displays, self.recorder.records.shown))
+        return next((site for _, site in filter(None, found)), None)
 
     def _make_room(self, by: Appended | None = None) -> None:
         """For as many elements as the loops around may append here; for each of those `by` which it is extended."""

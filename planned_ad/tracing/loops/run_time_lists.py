@@ -270,7 +270,17 @@ class RunTimeList(RowsOfList):
         if type(key) is slice:
             return self._slice(key)
         row = self._row(key)
-        return self._element(self._rows(), row)
+        found = self._element(self._rows(), row)
+        if type(found) is self.made_as and found.row is not None:
+            found.row.read_by = key, self.version()
+        return found
+
+    def _is_put_back(self, key: Any, value: Any) -> bool:
+        """Whether a list that was read by this index is put there again: `lists[k] += [x]`."""
+        row = value.row if type(value) is self.made_as else None
+        if row is None or row.owner is not self or row.is_gone:
+            return False
+        return row.read_by[0] is key and row.read_by[1] is self.version()
 
     def __contains__(self, value: Any) -> bool:
         is_integer = type(value) is int or (self.recorder.is_scalar(value) and value.dtype.kind in "iu")
@@ -297,6 +307,8 @@ class RunTimeList(RowsOfList):
         self.recorder.mark()
         if self.kind is tuple or type(key) is slice:
             raise self.refuse()
+        if self._is_put_back(key, value):
+            return
         row, self.is_heap = self._row(key), False
         value = self._known(value)
         for given in self.lists_given:

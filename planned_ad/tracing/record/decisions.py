@@ -110,6 +110,7 @@ class Decisions:
     in_place: dict[Site, bool] = field(default_factory=dict)  # and those to whose arrays loops write: whether as rows
     written: dict[Site, Any] = field(default_factory=dict)  # lists that loops write to, with the form of their numbers
     tables: dict[Site, Any] = field(default_factory=dict)  # dicts in memory, with the room for their keys
+    placed: set[Site] = field(default_factory=set)  # dicts of lists or objects, which are at places in a list
     filled_first: dict[Site, bool] = field(default_factory=dict)  # of these, whether a loop fills them before that
     filled: set[Site] = field(default_factory=set)  # lists of numbers that are replaced by something else, one by one
     lengths: dict[Site, Any] = field(default_factory=dict)  # lists whose length is data, with the rows of their memory
@@ -191,7 +192,7 @@ class Decisions:
             self.no_records |= self.by_reference.keys()
             return True
         tabled = {site: line for site, line in tabled.items() if site not in self.unrolled}
-        filled = filled | self.growing | self.tables.keys()
+        filled = filled | self.growing | self.tables.keys() | self.placed
         if filled <= self.plain and not tabled:
             return False
         self.plain |= filled

@@ -38,6 +38,10 @@ class Flow(Protocol):
         """Those that were made, and where, by identity."""
 
     @property
+    def placed(self) -> dict[int, tuple[Any, Any]]:
+        """What stands for those of them that hold lists or objects, and where they were made, by identity."""
+
+    @property
     def keys_added(self) -> Counter[Any]:
         """How often those of a site that lie in memory were given a key that may be new."""
 

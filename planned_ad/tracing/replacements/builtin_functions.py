@@ -57,7 +57,9 @@ BINARY = {
     math.atan2: np.arctan2, math.copysign: np.copysign, math.fmod: np.fmod, math.nextafter: np.nextafter,
 }  # fmt: skip
 
-PLAIN_KINDS = (list, tuple, dict, str, NoneType, collections.deque)
+PLAIN_KINDS = (
+    list, tuple, dict, str, NoneType, collections.deque, collections.defaultdict, collections.OrderedDict,
+)  # fmt: skip
 
 
 COMPLEX_UNARY = {

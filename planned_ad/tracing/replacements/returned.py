@@ -24,6 +24,7 @@ from ..loops.sequences import Range
 from ..record.recorder import Recorder
 from ..record.traced import LibraryObject, Traced
 from ..values.array_classes import ClassArray, unwrapped
+from ..values.scalar_tracer import ScalarTracer
 
 MOST_HELD = 10_000  # things that a result may lead to, of which is looked whether one is traced
 OURS = "planned_ad."  # what makes traces, and leads to all that is in one
@@ -46,9 +47,19 @@ def plain_result(recorder: Recorder) -> Callable[[Any], Any]:
             return node.known("that is returned")
         if kind is Range:
             return node.concrete()
+        if kind is dict and any(map(recorder.is_scalar, node)):
+            return {_plain_key(key): item for key, item in node.items()}
         return _plain_record(node, records) if issubclass(kind, RecordInRow) else node
 
     return plain
+
+
+def _plain_key(key: Any) -> Any:
+    """A key as the program has it, whose number the trace is for."""
+    if type(key) is not ScalarTracer:
+        return key
+    number = key.dtype.type(key.number_for("a key"))
+    return number.item() if key.is_python else number
 
 
 def _plain_record(node: Any, records: dict[tuple[int, object], Any]) -> Any:
