@@ -7,9 +7,12 @@ import os
 import sys
 import time
 from collections.abc import Generator
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+from .short_run import LEFT_OUT, LinesOfTests
 
 # Nothing of an earlier run is found: what a test sees is compiled by the code that it tests. Tests of the cache name a
 # folder of their own; children that tests start inherit this. With PLANNED_AD_TEST_CACHE_DIR all tests share a folder.
@@ -28,6 +31,8 @@ SETTLED, SECONDS = [0.0], 8.0  # when the garbage was last looked through as a w
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write the golden listings anew instead of comparing")
+    parser.addoption("--all", action="store_true", help="also what a run of the whole suite leaves out: see short_run")
+    parser.addoption("--lines-to", help="a folder for what lines of the package each test runs: see short_run")
     parser.addoption("--part", default="1/1", help="with -m long: each N-th of the sweeps, from the K-th on, as K/N")
 
 
@@ -46,14 +51,26 @@ def pytest_collection() -> Generator[None, Any, Any]:
         gc.enable()
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--lines-to") and (os.environ.get("PYTEST_XDIST_WORKER") or not config.getoption("-n", None)):
+        config.pluginmanager.register(LinesOfTests(Path(config.getoption("--lines-to"))))
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Sweeps that take minutes run with `-m long` only, all of them or a part."""
+    """Sweeps that take minutes run with `-m long` only, all of them or a part; what `short_run` names with `--all`.
+
+    Of a module that is asked for by its name all runs but the sweeps.
+    """
     sweeps = [item for item in items if "long" in item.keywords]
     wanted: list[pytest.Item] = []
     if "long" in (config.getoption("-m") or ""):
         first, step = map(int, config.getoption("--part").split("/"))
         wanted = sweeps[first - 1 :: step]
     left_out = set(sweeps).difference(wanted)
+    is_whole = all(Path(argument).is_dir() for argument in config.args)
+    if is_whole and not (config.getoption("--all") or config.getoption("-m") or config.getoption("-k")):
+        named = set(LEFT_OUT.read_text().split("\n"))
+        left_out.update(item for item in items if item.nodeid in named)
     items[:] = [item for item in items if item not in left_out]
     config.hook.pytest_deselected(items=list(left_out))
 

@@ -38,12 +38,14 @@ class Program:
         r = self.random = random.Random(seed)
         self.kind = r.choice(["integers", "integers", "pairs", "texts", "narrow"])
         self.key = r.choice(KEYS[self.kind])
-        self.items = r.choice(["numbers", "numbers", "numbers", "tuples", "pairs in lists", "records", "objects"])
+        kinds = ["numbers", "numbers", "numbers", "tuples", "pairs in lists", "records", "objects", "dicts"]
+        self.items = r.choice(kinds)
         made = {
             "numbers": ["defaultdict(list)", "defaultdict(list)", "{}", "OrderedDict()"],
             "pairs in lists": ["defaultdict(list)", "{}"],
             "records": ["defaultdict(lambda: [0, 0.5])", "{}"],
             "objects": ["defaultdict(Tally)", "{}"],
+            "dicts": ["defaultdict(lambda: {'n': 0, 's': 0.5})", "{}"],
             "tuples": ["{}", "defaultdict(lambda: (0.5, 1))"],
         }
         self.made = r.choice(made[self.items])
@@ -81,6 +83,11 @@ class Program:
             forms += [["if k in D:", f"    D[k][1] *= {value}", "else:", f"    D[k] = [1, {value}]"]]
             if grows:
                 forms += [["e = D[k]", "e[0] += 1", f"e[1] += {value}"], ["D[k][0] += 1", f"D[k][1] -= {value}"]] * 2
+        elif self.items == "dicts":
+            forms = [["if k not in D:", "    D[k] = {'n': 0, 's': 0.5}", "D[k]['n'] += 1", f"D[k]['s'] += {value}"]]
+            forms += [["if k in D:", f"    D[k]['s'] *= {value}", "else:", f"    D[k] = {{'n': 1, 's': {value}}}"]]
+            if grows:
+                forms += [["e = D[k]", "e['n'] += 1", f"e['s'] += {value}"]] * 3
         elif self.items == "objects":
             forms = [["if k not in D:", "    D[k] = Tally()", f"D[k].add({value})"]]
             forms += [["if k in D:", f"    D[k].add({value})", "else:", f"    D[k] = Tally({value})"]]
@@ -113,6 +120,7 @@ class Program:
             "records": ["{0}[0] * {0}[1]", "{}[1]"],
             "objects": ["{}.value()", "{}.t"],
             "tuples": ["{0}[0] * {0}[1]", "{}[0]"],
+            "dicts": ["{0}['n'] * {0}['s']", "{}['s']"],
         }
         return self.random.choice(forms[self.items]).format(item)
 
@@ -133,6 +141,7 @@ class Program:
             ],
             "records": [["for e in D.values():", "    e[1] *= 0.5"], ["for k in D:", "    D[k][0] = 2"]],
             "objects": [["for e in D.values():", "    e.add(0.25)"], ["for k, e in D.items():", "    e.n = 3"]],
+            "dicts": [["for e in D.values():", "    e['s'] *= 0.5"], ["for k in D:", "    D[k]['n'] = 2"]],
             "tuples": [["for k in D:", "    D[k] = (D[k][0] * 0.5, 2)"]],
         }  # fmt: skip
         found = r.choice(forms[self.items])

@@ -500,7 +500,7 @@ def objects_with_lists(x):
     return sum((a.t / a.n) ** 2 for a in d.values())
 
 
-@program
+@rolled
 def dicts_by_key(x):
     m = labelled(x)
     d = {}

@@ -23,6 +23,8 @@ from ..tape.tape import Value
 from ..tracing.complex.complex_scalar import ComplexScalar
 from ..tracing.complex.complex_tracer import ComplexTracer
 from ..tracing.lengths.run_time_arrays import RunTimeArray
+from ..tracing.loops.dict_of_items import InPlaces
+from ..tracing.loops.followed_dicts import as_python_makes_it
 from ..tracing.loops.list_in_trace import is_traced_list
 from ..tracing.record.recorder import Recorder
 from ..tracing.record.traced import Traced
@@ -62,6 +64,8 @@ class PlainFunctions:
     def recipe(self, obj: Any) -> PlainRecipe:
         """How `obj` is made as a part of more."""
         kind, recorder = type(obj), self.recorder
+        if issubclass(kind, InPlaces):
+            raise as_python_makes_it(recorder, obj)
         if issubclass(kind, Traced):
             if recorder.is_concrete(obj):
                 known = recorder.plain(obj)

@@ -7,6 +7,7 @@ that derivatives nest, and mix with loops, branches and writes to memory in any 
 from __future__ import annotations
 
 import copy
+import functools
 import inspect
 import itertools
 import sys
@@ -364,7 +365,7 @@ def may_overlap(a: ArrayTracer, b: ArrayTracer) -> bool:
 
 def flatten_traced(recorder: Recorder, tree: Any) -> tuple[list[Any], Structure]:
     """`flatten` of what traced code holds; an array whose length is no number yet is refused, or its loop unrolled."""
-    leaves, structure = flatten(with_plain_lists(tree), read=read_in_trace)
+    leaves, structure = flatten(with_plain_lists(tree), read=functools.partial(read_in_trace, recorder))
     for leaf in leaves:
         if is_traced_list(leaf):
             raise leaf.refuse()

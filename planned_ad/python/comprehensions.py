@@ -66,15 +66,15 @@ from .written_calls import (
 )
 
 KINDS = ("list", "tuple")
-CONTAINERS = frozenset(("deque", "defaultdict", "Counter", "OrderedDict"))
+CONTAINERS = frozenset(("deque", "defaultdict", "Counter", "OrderedDict", "set"))
 DISPLAYED = {"list": DISPLAY, "dict": TABLE}
 FILLING = ("append", "setdefault")
 PLAIN = (ast.Name, ast.Constant, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.expr_context)
 NO_LISTS = ("range", "enumerate", "zip", "map", "filter", "reversed", ITEM, ROW)
 STORES = [operation for name, operation in dis.opmap.items() if name.startswith("STORE_")]
 TESTS = frozenset(name for name in dis.opname if "JUMP_IF" in name)
-BUILD_LIST, MAP_ADD, DICT_MERGE, IS_OP, LOAD_CONST = (
-    dis.opmap[name] for name in ("BUILD_LIST", "MAP_ADD", "DICT_MERGE", "IS_OP", "LOAD_CONST")
+BUILD_LIST, BUILD_SET, MAP_ADD, DICT_MERGE, IS_OP, LOAD_CONST = (
+    dis.opmap[name] for name in ("BUILD_LIST", "BUILD_SET", "MAP_ADD", "DICT_MERGE", "IS_OP", "LOAD_CONST")
 )
 BUILD_MAPS = [dis.opmap[name] for name in ("BUILD_MAP", "BUILD_CONST_KEY_MAP") if name in dis.opmap]
 SCOPED = frozenset({"super", "__class__", "locals", "vars", "dir", "eval", "exec"})  # see where they are written
@@ -110,6 +110,7 @@ def _is_concerned(code: types.CodeType) -> bool:
         return True
     if (
         BUILD_LIST in operations
+        or BUILD_SET in operations
         or _makes_dicts(code)
         or not {*KINDS, *CONTAINERS, "sort", "index", "dict"}.isdisjoint(code.co_names)
     ):
@@ -205,6 +206,10 @@ class _Written(ast.NodeTransformer):
         self.generic_visit(node)
         is_made = isinstance(node.ctx, ast.Load) and node.elts
         return _call(RECORD, node, node) if is_made and not _has_starred(node.elts) else node
+
+    def visit_Set(self, node: ast.Set) -> ast.expr:
+        self.generic_visit(node)
+        return node if _has_starred(node.elts) else _call(RECORD, node, node)
 
     def visit_Dict(self, node: ast.Dict) -> ast.expr:
         self.generic_visit(node)

@@ -30,7 +30,7 @@ def display(items: list) -> list:
 
 
 def record(items: Any) -> Any:
-    """What another list or dict display stands for; the tracer has its own."""
+    """What another list, dict or set display stands for; the tracer has its own."""
     return items
 
 
@@ -40,7 +40,7 @@ def dict_made(items: Any) -> Any:
 
 
 def made_container(kind: Any, *args: Any, **options: Any) -> Any:
-    """What `deque(...)`, `defaultdict(...)` and the like stand for; the tracer has its own."""
+    """What `deque(...)`, `defaultdict(...)`, `set(...)` and the like stand for; the tracer has its own."""
     return kind(*args, **options)
 
 

@@ -32,21 +32,45 @@ def is_read_last(items: Any, key: Any, item: Any) -> bool:
     return False
 
 
-class DictOfItems:
+def times_replaced(items: Any) -> int:
+    """How often something took the place of another item; the tracer has its own."""
+    return 0
+
+
+class InPlaces:
+    """What leads to a dict of places: for each key the place of its item, in the order of the keys."""
+
+    kind: type  # what it is in the program
+
+    def __init__(self, places: Any):
+        self.places = places
+
+    def length(self) -> int:
+        return len(self.places)
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def __bool__(self) -> bool:
+        return bool(self.places)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class DictOfItems(InPlaces):
     """A dict of any items, by their `places` in a list.
 
     Parameters
     ----------
-    kind : type
-        Of the dict that it is in the program.
-    places : dict
-        For each key the place of its item in `held`, in the order of the keys.
     held : list
         The items.
     """
 
-    def __init__(self, kind: type, places: dict[Any, int], held: list[Any]):
-        self.kind, self.places, self.held = kind, places, held
+    kind: type = dict
+
+    def __init__(self, places: dict[Any, int], held: list[Any]):
+        super().__init__(places)
+        self.held = held
 
     def __getitem__(self, key: Any) -> Any:
         return item_read(self, key, self.held[self.places[key]])
@@ -62,9 +86,6 @@ class DictOfItems:
 
     def __contains__(self, key: Any) -> bool:
         return is_key(key, self.places)  # type: ignore[no-any-return]
-
-    def __len__(self) -> int:
-        return len(self.places)
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.places)
@@ -89,17 +110,15 @@ class DictOfItems:
     def items(self) -> ItemsView:
         return ItemsView(self)
 
-    __hash__ = None  # type: ignore[assignment]
 
-
-class ValuesView:
+class ValuesView(InPlaces):
     """What `values()` of such a dict gives."""
 
-    def __init__(self, of: DictOfItems):
-        self.of = of
+    kind: type = type({}.values())
 
-    def __len__(self) -> int:
-        return len(self.of.places)
+    def __init__(self, of: DictOfItems):
+        super().__init__(of.places)
+        self.of = of
 
     def __iter__(self) -> Iterator[Any]:
         for key in self.of.places:
@@ -109,14 +128,84 @@ class ValuesView:
 class ItemsView(ValuesView):
     """What `items()` of such a dict gives."""
 
+    kind: type = type({}.items())
+
     def __iter__(self) -> Iterator[Any]:
         for key in self.of.places:
             yield key, self.of.held[self.of.places[key]]
+
+    def in_order(self, key: Callable[[Any], Any] | None, reverse: bool) -> SortedItems:
+        """What `sorted` makes of them: no two have the same key of the dict."""
+        of = self.of
+        if key is None:
+            return SortedItems(of, sorted(of.places, reverse=reverse), times_replaced(of))
+        by = key
+        keys = sorted(of.places, key=lambda k: by((k, of.held[of.places[k]])), reverse=reverse)
+        return SortedItems(of, keys, times_replaced(of))
+
+
+class SortedItems(InPlaces):
+    """A list of keys and items of such a dict; its `places` are the keys."""
+
+    kind = list
+
+    def __init__(self, of: DictOfItems, keys: list[Any], version: int):
+        super().__init__(keys)
+        self.of, self.version = of, version
+
+    def _item(self, key: Any) -> tuple[Any, Any]:
+        if times_replaced(self.of) != self.version:  # the list would have the one that was there
+            given_up(self)
+        return key, self.of.held[self.of.places[key]]
+
+    def __iter__(self) -> Iterator[tuple[Any, Any]]:
+        for key in self.places:
+            yield self._item(key)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return SortedItems(self.of, self.places[index], self.version)
+        return self._item(self.places[index])
+
+
+class SetOfKeys(InPlaces):
+    """A set, of which nobody asks for the order: its elements are the keys of `places`."""
+
+    kind = set
+
+    def add(self, key: Any) -> None:
+        self.places[key] = 1
+
+    def update(self, *others: Any) -> None:
+        for keys in others:
+            for key in keys:
+                self.places[key] = 1
+
+    def discard(self, key: Any) -> None:
+        if key in self.places:
+            del self.places[key]
+
+    def remove(self, key: Any) -> None:
+        del self.places[key]
+
+    def __contains__(self, key: Any) -> bool:
+        return is_key(key, self.places)  # type: ignore[no-any-return]
+
+    def in_order(self, key: Callable[[Any], Any] | None, reverse: bool) -> list[Any]:
+        """What `sorted` makes of it; of elements that compare equal by `key`, the order is the set's."""
+        return given_up(self) if key is not None else sorted(self.places, reverse=reverse)  # type: ignore[no-any-return]
+
+
+class OrderedDictOfItems(DictOfItems):
+    """An `OrderedDict`."""
+
+    kind = collections.OrderedDict
 
 
 class DictOfLists(DictOfItems):
     """A `defaultdict(list)`."""
 
+    kind = collections.defaultdict
     default_factory = list
 
     def __getitem__(self, key: Any) -> Any:
@@ -129,14 +218,17 @@ class DictOfLists(DictOfItems):
 class DefaultDictOfItems(DictOfItems):
     """A `defaultdict` of what another function makes."""
 
-    def __init__(self, kind: type, places: dict[Any, int], held: list[Any], default_factory: Callable[[], Any]):
-        super().__init__(kind, places, held)
+    kind = collections.defaultdict
+
+    def __init__(self, places: dict[Any, int], held: list[Any], default_factory: Callable[[], Any]):
+        super().__init__(places, held)
         self.default_factory = default_factory
 
     def __getitem__(self, key: Any) -> Any:
         if key not in self.places:
+            item = self.default_factory()
             self.places[key] = len(self.held)
-            self.held.append(self.default_factory())
+            self.held.append(item)
         return item_read(self, key, self.held[self.places[key]])
 
 
@@ -155,7 +247,8 @@ def _is_of_objects(name: str) -> bool:
 
 
 _VIEWS: tuple[type, ...] = (type({}.values()), type({}.items()))
-for _cls, _kinds in ((DictOfItems, (dict, collections.OrderedDict, collections.defaultdict)), (ValuesView, _VIEWS)):
-    for _name in set().union(*map(vars, _kinds)) - vars(_cls).keys():  # type: ignore[arg-type]
+_DICTS = (dict, collections.OrderedDict, collections.defaultdict)
+for _cls, _kinds in ((DictOfItems, _DICTS), (ValuesView, _VIEWS), (SortedItems, (list,)), (SetOfKeys, (set,))):
+    for _name in set().union(*map(vars, _kinds)) - vars(_cls).keys() - vars(InPlaces).keys():  # type: ignore[arg-type]
         if not _is_of_objects(_name):
             setattr(_cls, _name, _giving_up(_name))

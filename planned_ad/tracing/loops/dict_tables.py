@@ -417,8 +417,8 @@ class DictTable(ListInTrace):
 
 
 def is_item(value: Any) -> bool:
-    """Whether this is a list, a tuple or an object, of which a list may have several."""
-    return type(value) in (list, tuple) or issubclass(type(value), ListInTrace) or has_attributes(type(value))
+    """Whether this is a list, a tuple, a dict or an object, of which a list may have several."""
+    return type(value) in (list, tuple, dict) or issubclass(type(value), ListInTrace) or has_attributes(type(value))
 
 
 def item_by_key(key: Any) -> Any:

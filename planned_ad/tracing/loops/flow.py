@@ -48,8 +48,7 @@ class LoopFlow:
 
     def __init__(self, recorder: Recorder):
         self.recorder, recorder.records = recorder, KnownRecords()
-        self.dicts: dict[int, tuple[dict, Site]] = {}  # that were made, and where, by identity
-        self.placed: dict[int, tuple[Any, Site]] = {}  # what stands for those of lists or objects
+        self.dicts: dict[int, tuple[Any, Site]] = {}  # and sets, that were made, and where, by identity
         self.table_writes = 0  # to those of them that lie in memory
         self.keys_added: Counter[Site] = Counter()  # how often one of those of a site was given a key that may be new
         self.on_integers = WhilesOnIntegers(recorder)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import itertools
 import sys
 from collections.abc import Collection, Iterable
@@ -12,16 +13,19 @@ from ...python.frames import user_frames
 from ...python.subscripts import is_written_in
 from ...python.written_calls import dict_made
 from .consumers import Consumer, ended
-from .dict_keys import are_texts, texts_in
+from .dict_keys import are_texts, is_all_known, texts_in
 from .dict_of_items import (
     DefaultDictOfItems,
     DictOfItems,
     DictOfLists,
-    ValuesView,
+    InPlaces,
+    OrderedDictOfItems,
+    SetOfKeys,
     given_up,
     is_key,
     is_read_last,
     item_read,
+    times_replaced,
 )
 from .dict_room import TableRoom, table_room
 from .dict_tables import DICTS, DictTable, is_item
@@ -34,9 +38,16 @@ if TYPE_CHECKING:
     from ..record.decisions import Site
     from ..record.recorder import Recorder
 
+PLACES, HELD = 1, 3  # beside the offset of an instruction, which is even: what is made for the program's dict
+
+
+OF_KINDS: dict[type, type[DictOfItems]] = {dict: DictOfItems, collections.OrderedDict: OrderedDictOfItems}
+
 
 def dict_replacements(recorder: Recorder) -> dict[int, object]:
-    """By identity, what makes dicts; see `comprehensions`."""
+    """By identity, what makes dicts; see `comprehensions`. And what `dict_of_items` asks the tracer."""
+    last: dict[int, tuple[Any, Any, Any]] = {}  # item that was read of a dict, with it and the key, by its identity
+    replaced = collections.Counter[int]()  # how often items of one were
 
     def show(items: Any) -> Any:
         frame = sys._getframe(1)
@@ -45,9 +56,7 @@ def dict_replacements(recorder: Recorder) -> dict[int, object]:
         return found if items is given else filled_table(recorder, found, items)
 
     def give_up(items: Any) -> Any:
-        of = items.of if issubclass(type(items), ValuesView) else items
-        recorder.scopes.decisions.plain.add(recorder.flow.placed[id(of)][1])
-        raise recorder.scopes.restart()
+        raise as_python_makes_it(recorder, items)
 
     def has_key(key: Any, places: Any) -> Any:
         return places.has(key) if type(places) is DictTable else key in places
@@ -58,20 +67,33 @@ def dict_replacements(recorder: Recorder) -> dict[int, object]:
 
     def is_last(items: Any, key: Any, item: Any) -> bool:
         _, known, found = last.pop(id(items), (None, None, None))
-        return found is item and known is key and is_traced_list(item)
+        is_same = found is item and known is key and is_traced_list(item)
+        replaced[id(items)] += not is_same
+        return is_same
 
-    last: dict[int, tuple[Any, Any, Any]] = {}
-    of_items = {given_up: give_up, is_key: has_key, item_read: remember, is_read_last: is_last}
+    of_items = {
+        given_up: give_up, is_key: has_key, item_read: remember, is_read_last: is_last,
+        times_replaced: lambda items: replaced[id(items)],
+    }  # fmt: skip
     return {id(dict_made): show, **{id(real): seen for real, seen in of_items.items()}}
 
 
-def followed_dict(recorder: Recorder, given: dict[Any, Any], site: Site, is_filled: bool = False) -> Any:
-    """A dict that the program has made there: a table, or one that may become one."""
+def as_python_makes_it(recorder: Recorder, items: InPlaces) -> BaseException:
+    """What to raise for what such a dict or set cannot do, or be: the trace starts again."""
+    places, decisions = getattr(items, "of", items).places, recorder.scopes.decisions
+    known = recorder.flow.dicts.get(id(places), (None, None))[1]
+    site = places.site if type(places) is DictTable else known
+    decisions.plain |= decisions.placed if site is None else {(site[0], site[1] - PLACES)}
+    return recorder.scopes.restart()
+
+
+def followed_dict(recorder: Recorder, given: Any, site: Site, is_filled: bool = False) -> Any:
+    """A dict or set that the program has made there: a table, or one that may become one."""
     decisions = recorder.scopes.decisions
     if site in decisions.plain:
         return given
     if site in decisions.placed:
-        return dict_of_items(recorder, given, site)
+        return (set_of_keys if type(given) is set else dict_of_items)(recorder, given, site)  # type: ignore[operator]
     if site in decisions.tables:
         recorder.mark()
         return DictTable(recorder, site, given, is_filled)
@@ -81,17 +103,29 @@ def followed_dict(recorder: Recorder, given: dict[Any, Any], site: Site, is_fill
 
 def dict_of_items(recorder: Recorder, given: dict[Any, Any], site: Site) -> Any:
     """A dict of a dict of places, and a list."""
-    code, offset = site  # instructions are at even ones
-    if not recorder.scopes.decisions.plain.isdisjoint({(code, offset + 1), (code, offset + 3)}):
+    (code, offset), makes = site, getattr(given, "default_factory", None)
+    beside = {(code, offset + PLACES), (code, offset + HELD)}
+    if not beside.isdisjoint(recorder.scopes.decisions.plain) or (makes is None and type(given) not in OF_KINDS):
         return given
-    places = followed_dict(recorder, {key: k for k, key in enumerate(given)}, (code, offset + 1))
-    held = followed(recorder, [*given.values()], (code, offset + 3))
-    makes = getattr(given, "default_factory", None)
-    cls = DictOfItems if makes is None else DictOfLists if makes is list else DefaultDictOfItems
+    places = followed_dict(recorder, {key: k for k, key in enumerate(given)}, (code, offset + PLACES))
+    held = followed(recorder, [*given.values()], (code, offset + HELD))
+    cls = OF_KINDS[type(given)] if makes is None else DictOfLists if makes is list else DefaultDictOfItems
     made = recorder.namespace.shadow(cls)
-    found = made(type(given), places, held, *([makes] if cls is DefaultDictOfItems else []))
-    recorder.flow.placed[id(found)] = (found, site)
-    return found
+    return made(places, held, makes) if cls is DefaultDictOfItems else made(places, held)
+
+
+def set_of_keys(recorder: Recorder, given: set[Any], site: Site) -> Any:
+    """A set of a dict that has its elements as keys."""
+    code, offset = site
+    if (code, offset + PLACES) in recorder.scopes.decisions.plain:
+        return given
+    places = followed_dict(recorder, dict.fromkeys(given, 1), (code, offset + PLACES))
+    return recorder.namespace.shadow(SetOfKeys)(places)
+
+
+def is_of_places(site: Site) -> bool:
+    """Whether a dict is one of places, which the program does not see."""
+    return site[1] % 2 == PLACES  # type: ignore[no-any-return]
 
 
 def has_items(given: dict[Any, Any]) -> bool:
@@ -134,11 +168,15 @@ def follow_dicts(recorder: Recorder, frame: types.FrameType, texts: Collection[A
     for items, site in recorder.flow.dicts.values():
         if site in decisions.tables or site in decisions.plain or not may_have(items, texts):
             continue
+        if type(items) is set:
+            known = decisions.placed if all(map(is_all_known, items)) else decisions.plain
+            known.add(site)
+            found |= known is decisions.placed
+            continue
         is_filled = any(consumer.value is items for consumer in recorder.consumers.values())
         is_traced = not texts and any(recorder.is_array(value) or recorder.is_scalar(value) for value in items.values())
-        if not (
-            is_filled or is_traced or are_filled(items) or any(is_written_in(f, items) for f in user_frames(frame))
-        ):
+        is_filled |= is_traced or are_filled(items) or is_of_places(site)
+        if not is_filled and not any(is_written_in(f, items) for f in user_frames(frame)):
             continue
         room = table_room(recorder, items)
         if has_items(items):

@@ -89,8 +89,8 @@ def list_replacements(recorder: Recorder) -> dict[int, object]:
         site = frame.f_code, frame.f_lasti
         if type(items) is list and site in recorder.scopes.decisions.growing:
             return followed(recorder, items, site)
-        found = followed_record(recorder, items, site)
-        return followed_dict(recorder, items, site) if found is items and type(items) is dict else found
+        found = items if type(items) is set else followed_record(recorder, items, site)
+        return followed_dict(recorder, items, site) if found is items and type(items) in (dict, set) else found
 
     def make_container(kind: Any, *args: Any, **options: Any) -> Any:
         frame = sys._getframe(1)
@@ -102,6 +102,8 @@ def list_replacements(recorder: Recorder) -> dict[int, object]:
         if kind is dict and len(args) == 1 and type(args[0]) is DictTable and not options:
             return args[0].copy(dict)
         made = kind(*args, **options)
+        if type(made) is set:
+            return followed_dict(recorder, made, site)
         if type(made) in DICTS:  # what it begins with is known: so may be all that it comes to hold
             return made if made else followed_dict(recorder, made, site)
         if type(made) is not collections.deque or site in decisions.plain or made.maxlen == 0:

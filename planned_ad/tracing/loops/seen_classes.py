@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import NoneType
 from typing import Any
 
-from .dict_of_items import DictOfItems
+from .dict_of_items import InPlaces
 from .letters import Letter
 from .references import RecordInRow
 
@@ -17,7 +17,7 @@ def class_seen(obj: Any) -> type | None:
             return NoneType
         kinds = {type(text) for text in obj.letters.texts if text is not None}
         return kinds.pop() if len(kinds) == 1 else type(obj.known("for its class"))
-    if issubclass(type(obj), DictOfItems):
+    if issubclass(type(obj), InPlaces):
         return obj.kind  # type: ignore[no-any-return]
     if not issubclass(type(obj), RecordInRow):
         return None

@@ -34,12 +34,8 @@ class Flow(Protocol):
         """The `while` statements that are to be noticed when something is recorded."""
 
     @property
-    def dicts(self) -> dict[int, tuple[dict[Any, Any], Any]]:
-        """Those that were made, and where, by identity."""
-
-    @property
-    def placed(self) -> dict[int, tuple[Any, Any]]:
-        """What stands for those of them that hold lists or objects, and where they were made, by identity."""
+    def dicts(self) -> dict[int, tuple[Any, Any]]:
+        """Those and the sets that were made, and where, by identity."""
 
     @property
     def keys_added(self) -> Counter[Any]:

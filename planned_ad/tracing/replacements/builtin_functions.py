@@ -21,6 +21,7 @@ from ... import control
 from ..complex.pairs import complex_from
 from ..lengths.varying import VaryingArray
 from ..loops.consumers import assigns, is_generator_expression, joined
+from ..loops.dict_of_items import InPlaces
 from ..loops.dict_order import OrderedView
 from ..loops.expressions import as_expression
 from ..loops.letters import Letter
@@ -58,7 +59,7 @@ BINARY = {
 }  # fmt: skip
 
 PLAIN_KINDS = (
-    list, tuple, dict, str, NoneType, collections.deque, collections.defaultdict, collections.OrderedDict,
+    list, tuple, dict, set, str, NoneType, collections.deque, collections.defaultdict, collections.OrderedDict,
 )  # fmt: skip
 
 
@@ -444,7 +445,7 @@ def builtin_replacements(recorder: Recorder) -> dict[int, object]:
     def length(obj: Any, /) -> Any:
         if issubclass(type(obj), VaryingArray):
             return obj.shape[0]
-        return obj.length() if is_traced_list(obj) or type(obj) in HAVE_LENGTHS else builtins.len(obj)
+        return obj.length() if is_traced_list(obj) or issubclass(type(obj), HAVE_LENGTHS) else builtins.len(obj)
 
     def deciding(function: Callable[..., Any], combine: np.ufunc, decided: bool) -> Callable[..., Any]:
         """`any` and `all`: of traced truths the combination, all of them looked at, where that changes nothing else."""
@@ -490,7 +491,7 @@ def builtin_replacements(recorder: Recorder) -> dict[int, object]:
     }  # fmt: skip
 
 
-HAVE_LENGTHS = (Range, OrderedView, Letter)
+HAVE_LENGTHS = (Range, OrderedView, Letter, InPlaces)
 
 
 def _truth(recorder: Recorder, item: Any) -> Any:

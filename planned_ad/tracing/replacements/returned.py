@@ -15,6 +15,8 @@ import numpy as np
 from ...errors import UnsupportedError
 from ...python.shadows import real_class
 from ...python.structure import set_attribute
+from ..loops.dict_of_items import InPlaces
+from ..loops.followed_dicts import as_python_makes_it
 from ..loops.letters import Letter
 from ..loops.list_in_trace import is_traced_list
 from ..loops.none_or_value import NoneOrValue
@@ -41,6 +43,8 @@ def plain_result(recorder: Recorder) -> Callable[[Any], Any]:
             return unwrapped(node)
         if is_traced_list(node):
             return node.elements()
+        if issubclass(kind, InPlaces):
+            raise as_python_makes_it(recorder, node)
         if kind is NoneOrValue:  # the trace is for inputs with the same one of the two
             return node.held if node.present else None
         if kind is Letter:
@@ -82,12 +86,14 @@ def _plain_record(node: Any, records: dict[tuple[int, object], Any]) -> Any:
     return found
 
 
-def read_in_trace(node: Any) -> Any:
+def read_in_trace(recorder: Recorder, node: Any) -> Any:
     """Of each container or leaf that a function inside takes or gives, what it is: None or not is a test of data."""
     if type(node) is NoneOrValue:
         return node.decided()
     if issubclass(type(node), RecordInRow):
         raise node.record_memory.refuse()
+    if issubclass(type(node), InPlaces):
+        raise as_python_makes_it(recorder, node)
     return node
 
 

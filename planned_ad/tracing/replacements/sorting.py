@@ -19,6 +19,7 @@ from ... import control
 from ...python.written_calls import sort
 from ..loops.columns import is_chosen_in
 from ..loops.consumers import is_generator_expression
+from ..loops.dict_of_items import ItemsView, SetOfKeys
 from ..loops.dict_tables import item_by_key
 from ..loops.expressions import as_expression
 from ..loops.form import HandedOn
@@ -41,6 +42,8 @@ def sorting_replacements(recorder: Recorder) -> dict[int, object]:
     @functools.wraps(sorted, ("__name__", "__doc__"), ())
     def in_order(items: Any, /, *, key: Callable[[Any], Any] | None = None, reverse: bool = False) -> Any:
         frame = sys._getframe(1)
+        if issubclass(type(items), (ItemsView, SetOfKeys)):
+            return items.in_order(key, reverse)  # type: ignore[union-attr]
         return ordered_items((frame.f_code, frame.f_lasti), items, key, reverse)
 
     def put_in_order(items: Any, **options: Any) -> None:
