@@ -476,3 +476,37 @@ def test_finite_differences_as_a_stopgap():
         planned_ad.hessian(f)(a)
     with pytest.raises(ValueError, match="neither None nor 'differences'"):
         planned_ad.opaque(lambda a: a, result=lambda a: a, derivative="symbolic")
+
+
+def test_what_it_sees_may_change_between_calls() -> None:
+    class Scale:
+        w = 1.0
+
+    @planned_ad.checkpoint
+    def total(h, x):
+        return np.sum(h(x) ** 2)
+
+    def by_a_function(x):
+        w = 2.0
+
+        def h(z):
+            return z * w
+
+        t = total(h, x)
+        w = 3.0
+        return t + total(h, x)
+
+    def by_an_object(x):
+        scale = Scale()
+        scale.w = 2.0
+        sine = planned_ad.checkpoint(lambda z: np.sum(np.sin(z * scale.w)))
+        t = sine(x)
+        scale.w = 3.0
+        return t + sine(x)
+
+    x = np.array([1.0, 0.4])
+    for f in (by_a_function, by_an_object):
+        plan = planned_ad.compile(f, (x,), check=False)
+        assert plan(x) == pytest.approx(f(x), rel=1e-12)
+        slope = (f(x + 1e-6) - f(x - 1e-6)) / 2e-6
+        assert np.sum(plan.gradient(x)) == pytest.approx(slope, rel=1e-7)

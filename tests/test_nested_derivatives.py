@@ -491,3 +491,21 @@ def test_a_derivative_has_names_of_its_own_for_what_sides_of_branches_compute() 
     rng = np.random.default_rng(0)
     args = (rng.normal(size=(4, 6)), rng.normal(size=(4, 6)), 0.3, np.array([5, 2, 1, 3, 0, 4]))
     verify(trace(grad(f, (0, 1, 2)), args, unroll=0).tape)
+
+
+@pytest.mark.parametrize("count", [0, 1, 3, 5])
+def test_a_derivative_of_one_of_a_loop_as_often_as_data_say(count: int) -> None:
+    weights = 0.1 * np.cos(np.arange(25)).reshape(5, 5)
+
+    def inner(x, k):
+        r = x
+        for j in range(k):
+            r = np.sin(weights @ (r + x[j] * x))
+        return np.sum(r)
+
+    def f(x, m):
+        return np.sum(grad(inner)(x, m[0]) * x)
+
+    plan = planned_ad.compile(f, (X, np.array([3])), calls=())
+    known = planned_ad.compile(lambda x: np.sum(grad(inner)(x, count) * x), (X,), calls=())
+    assert_near(plan.gradient(X, np.array([count])), known.gradient(X), 1e-12)

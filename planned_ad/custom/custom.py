@@ -173,6 +173,9 @@ class CustomFunction(Generic[Arguments, Given]):
         known: dict[Any, Any] = recorder.__dict__.setdefault("callees", {})
         closed = Closed(self.__name__)
         own = self._closed(closed)
+        for leaf in form.leaves:
+            if isinstance(leaf, Static):
+                closed.look_into(leaf.value)
         contents = tuple(map(id, closed.contents))
         try:
             key: Any = (self, form, contents)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import itertools
 import types
 from collections.abc import Callable, Sequence
@@ -24,6 +25,10 @@ from ..tracing.record.traced import Traced
 from ..tracing.replacements.rebinding import Snapshot, paths_changed, snapshots
 
 Options = dict[str, Any]
+UNCHANGED = (
+    int, float, complex, str, bytes, range, slice, np.generic, np.dtype, np.ufunc, type(None), type(...), type,
+    types.ModuleType, types.BuiltinFunctionType, types.CodeType, enum.Enum,
+)  # fmt: skip
 
 
 def options_of(recorder: Recorder) -> Options:
@@ -118,7 +123,7 @@ class Closed:
     contents : list
         What they hold; while these are the same objects, so are the functions.
     may_change : bool
-        Whether there are arrays among them, which may hold something else later.
+        Whether there are arrays or objects among them, which may hold something else later.
     """
 
     def __init__(self, what: str):
@@ -132,6 +137,13 @@ class Closed:
         if type(function) is not types.FunctionType or not isinstance(function.__globals__, ShadowGlobals):
             return function
         return self._copied("", function)
+
+    def look_into(self, obj: Any) -> None:
+        """What an argument that is no operand leads to is among the contents."""
+        try:
+            self._copied("", obj)
+        except UnsupportedError:  # which its own trace raises, if it needs that
+            self.may_change = True
 
     def _copied(self, name: str, obj: Any) -> Any:
         if id(obj) in self._copies:
@@ -153,6 +165,7 @@ class Closed:
             copy = {key: self._copied(name, item) for key, item in obj.items()}
         else:
             self.contents.append(obj)
+            self.may_change |= not issubclass(kind, UNCHANGED)
             return obj
         self._copies[id(obj)] = copy
         self.contents.append(obj)

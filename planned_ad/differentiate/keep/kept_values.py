@@ -106,9 +106,11 @@ class KeptValues(Choice):
         return found
 
     def has_places(self, id: int) -> bool:
-        """Whether there is one for each iteration of the innermost loop around a value, also for one more."""
-        _, loops = self.rooms.around(self.values.made[id].place.around)
-        return bool(loops)
+        """Whether there is one for each iteration of the innermost loop around a value, also for one more, and it is
+        known which iteration is the first: of a loop that counts down and runs as often as data say it is not."""
+        place = self.values.made[id].place
+        _, loops = self.rooms.around(place.around)
+        return bool(loops) and (place.loops[-1].count is None or place.loops[-1].step > 0)
 
     def why_lost(self, id: int, what: str) -> str:
         writers = (self.overwrites.after(home) for home in self.values.homes[id])
