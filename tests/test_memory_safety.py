@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import ctypes
 import heapq
+import mmap
+import sys
 from collections.abc import Callable
 from types import ModuleType
 
@@ -166,3 +169,24 @@ def test_random_programs(seed: int, module: ModuleType, monkeypatch: pytest.Monk
             with contextlib.suppress(*ERRORS):
                 call(x.copy())
             assert guarded.are_intact()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="protects a page of memory")
+def test_a_loop_without_iterations_reads_nothing_beside_its_array():
+    def f(rows, w):
+        for i in range(len(rows)):
+            for _ in range(i):
+                rows[i - 1] = np.tanh(rows[i - 1] * w)
+        return np.sum(rows)
+
+    length, page = 6, mmap.PAGESIZE // 8
+    memory = np.frombuffer(mmap.mmap(-1, (length + 1) * mmap.PAGESIZE), float)
+    rows, w = memory[page:].reshape(length, page), np.full(page, 0.9)
+    plan = planned_ad.compile(f, (np.ones((length, page)), w), calls=("gradient",))
+    found = []
+    for protection in (mmap.PROT_READ | mmap.PROT_WRITE, 0):  # of the page before the rows
+        rows[:] = 1.0
+        assert ctypes.CDLL(None).mprotect(ctypes.c_void_p(memory.ctypes.data), mmap.PAGESIZE, protection) == 0
+        found.append(plan.gradient(rows, w)[1])
+    ctypes.CDLL(None).mprotect(ctypes.c_void_p(memory.ctypes.data), mmap.PAGESIZE, mmap.PROT_READ | mmap.PROT_WRITE)
+    assert np.array_equal(*found) and np.all(found[0] > 0.1)

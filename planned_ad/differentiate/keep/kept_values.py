@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from ...analysis.cost import WASTE, is_dear, is_local
 from ...analysis.dependence import Access, Overwrites
+from ...analysis.enclosing import certainly_runs, inside, stays_inside
 from ...analysis.equal_values import EqualValues
+from ...regions.affine import substitute
+from ...regions.bounds import Iterations
 from ...regions.regions import covers
 from ...tape.tape import Apply, Branch, Load, Loop, Operation, Value
 from .rooms import NO_ROOMS, Rooms
@@ -100,17 +104,29 @@ class KeptValues(Choice):
         found: dict[int, int] = {}
         left = set(candidates)
         for before, after in sorted(self.values.carried.items()):
-            if {before, after} <= left and self.has_places(before):
+            if {before, after} <= left and self.has_places(before) and self.begins_in_memory(before):
                 found[after] = before
                 left -= {before, after}
         return found
 
     def has_places(self, id: int) -> bool:
-        """Whether there is one for each iteration of the innermost loop around a value, also for one more, and it is
-        known which iteration is the first: of a loop that counts down and runs as often as data say it is not."""
-        place = self.values.made[id].place
-        _, loops = self.rooms.around(place.around)
-        return bool(loops) and (place.loops[-1].count is None or place.loops[-1].step > 0)
+        """Whether there is one for each iteration of the innermost loop around a value, also for one more."""
+        _, loops = self.rooms.around(self.values.made[id].place.around)
+        return bool(loops)
+
+    def begins_in_memory(self, id: int) -> bool:
+        """Whether what the first iteration loads can be loaded before the loop, which may have none."""
+        *outer, loop = self.values.made[id].place.loops
+        if certainly_runs(loop):
+            return True
+        if loop.count is not None and loop.step < 0:  # which iteration is the first, data say
+            return False
+        around = Iterations()
+        for enclosing in outer:
+            around = inside(around, enclosing)
+        (region,) = self.values.made[id].operation.reads
+        first = replace(region.view, offset=substitute(region.view.offset, loop.index, loop.start))
+        return stays_inside(self.overwrites.buffers[region.buffer], first, around)
 
     def why_lost(self, id: int, what: str) -> str:
         writers = (self.overwrites.after(home) for home in self.values.homes[id])
