@@ -297,6 +297,30 @@ def test_other_calls_keep_the_limit_too() -> None:
     assert all(plan.explain(kind).cached_bytes <= 6000 for kind in ("value_and_gradient", "pullback"))
 
 
+def test_what_an_iteration_finds_that_comes_from_nothing_handed_on() -> None:
+    def f(x):
+        a = t = 0.3
+        for i in range(len(x)):
+            t = 0.9 * t + np.sin(3 * a)
+            a = np.tanh(x[i])
+        return t
+
+    def written_later(x, a):
+        t = 0.3
+        for i in range(len(x)):
+            t = 0.9 * t + np.sin(3 * a[0] * t)
+            a[0] = np.tanh(x[i])
+        a[0] = 5.0
+        return t
+
+    x = np.linspace(-1, 1, 40)
+    for g, *args in ((f, x), (written_later, x, np.array([0.4]))):
+        free, limited = (planned_ad.compile(g, tuple(args), memory_limit=limit, calls=()) for limit in (None, 240))
+        found = [plan.gradient(*(arg.copy() for arg in args)) for plan in (free, limited)]
+        assert limited.explain().reruns
+        np.testing.assert_allclose(*(each if len(args) == 1 else each[0] for each in found), rtol=1e-12, atol=1e-14)
+
+
 def test_what_is_no_limit_is_refused() -> None:
     with pytest.raises(ArgumentError, match="memory_limit"):
         planned_ad.compile(logistic_map, np.ones(2), memory_limit=-1)

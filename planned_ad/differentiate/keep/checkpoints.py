@@ -120,7 +120,8 @@ class Cutter:
             program = primal
             for loop in reversed(around):
                 program = (replace(loop, body=program),)
-            again = recomputation_of(self.builder.buffers, program, pair.primal, (c.buffer.id for c in pair.caches))
+            caches = (c.buffer.id for c in pair.caches)
+            again = recomputation_of(self.builder.buffers, program, pair.primal, caches, pair.prelude)
             if again.is_possible(self.builder.buffers):
                 advance, back = SegmentWriter(self, pair, again, depth).write(around)
                 primal = tuple(op for op in primal if not any(op is p for p in pair.prelude if isinstance(p, Store)))

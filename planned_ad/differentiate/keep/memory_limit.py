@@ -179,7 +179,8 @@ def needs_of(tape: Tape) -> tuple[LoopNeed, ...]:
     def found(pairs: Sequence[LoopPair], depth: int) -> tuple[LoopNeed, ...]:
         needs = []
         for pair in pairs:
-            again = recomputation_of(tape.buffers, program, pair.primal, (c.buffer.id for c in pair.caches))
+            caches = (c.buffer.id for c in pair.caches)
+            again = recomputation_of(tape.buffers, program, pair.primal, caches, pair.prelude)
             if not again.is_possible(tape.buffers):
                 continue
             inside = pairs_in(tape.buffers, pair.primal.body, pair.adjoint.body, depth)

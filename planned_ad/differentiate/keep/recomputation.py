@@ -78,27 +78,35 @@ class Needs:
 
 
 def recomputation_of(
-    buffers: Sequence[Buffer], program: Sequence[Operation], loop: Loop, wanted: Iterable[int]
+    buffers: Sequence[Buffer], program: Sequence[Operation], loop: Loop, wanted: Iterable[int], prelude: Block
 ) -> Recomputation:
-    """What makes the contents of the buffers `wanted` that `loop` stores to.
+    """What makes the contents of the buffers `wanted` that `loop` stores to, and the `prelude` for its first iteration.
 
-    `program` is all that runs until the reverse loop begins, `loop` within it.
+    `program` is all that runs until the reverse loop begins, `loop` and `prelude` within it.
     """
-    overwrites, inside = Overwrites(buffers, program), {id(op) for op in walk((loop,))}
+    overwrites, inside = Overwrites(buffers, program), {id(op) for op in (*prelude, *walk((loop,)))}
     stays = frozenset(
         id(op)
         for place, op in places(program)
         if isinstance(op, Load) and id(op) in inside and overwrites.after(Access(op.region, place, op)) is None
     )
-    return closed(buffers, loop.body, wanted, stays)
+    begins = {r.buffer for op in prelude if isinstance(op, Load) and id(op) not in stays for r in op.reads}
+    return closed(buffers, loop.body, wanted, stays, begins)
 
 
 def closed(
-    buffers: Sequence[Buffer], body: Block, wanted: Iterable[int], stays: frozenset[int] = frozenset()
+    buffers: Sequence[Buffer],
+    body: Block,
+    wanted: Iterable[int],
+    stays: frozenset[int] = frozenset(),
+    begins: Iterable[int] = (),
 ) -> Recomputation:
-    """All that the contents of the buffers `wanted` come from; the loads `stays` read memory that stays as it is."""
-    roots = set(wanted)
-    needs = Needs(stays, buffers=set(roots))
+    """All that the contents of the buffers `wanted` come from; the loads `stays` read memory that stays as it is.
+
+    `begins`: memory in which something is found before the first iteration.
+    """
+    roots, first = set(wanted), set(begins)
+    needs = Needs(stays, buffers=roots | first)
     before = None
     while before != (before := (len(needs.values), len(needs.buffers))):
         needs.visit(body)
@@ -113,7 +121,8 @@ def closed(
         stays=stays,
     )
     kept = [op for op in body if found.keeps(op)]
-    return replace(found, state=tuple(id for id in found.written if not begins_afresh(kept, buffers[id])))
+    state = (id for id in found.written if id in first or not begins_afresh(kept, buffers[id]))
+    return replace(found, state=tuple(state))
 
 
 def begins_afresh(body: Sequence[Operation], buffer: Buffer) -> bool:
