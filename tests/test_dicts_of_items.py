@@ -710,6 +710,27 @@ def reversed_values(x):
     return sum(sum(v) for v in reversed(list(d.values()))) ** 2 + min(d) + max(d) + sum(d)
 
 
+@program
+def made_no_longer(x):
+    d = grouped_by_label(x, labelled(x))
+    d.default_factory = None
+    try:
+        return sum(d[77]) + x[0]
+    except KeyError:
+        return x[1] * 7 + sum(d[labelled(x)[0]])
+
+
+@program
+def matched(x):
+    d = grouped_by_label(x, labelled(x))
+    match d:
+        case {99: _}:
+            return x[0]
+        case {}:
+            return x[1] * len(d) * 3
+    return x[2]
+
+
 @pytest.mark.parametrize("f", PROGRAMS.all)
 def test_value_and_slope(f):
     assert_right(f, SIZE, 0, 16)

@@ -8,7 +8,7 @@ again with the dict as Python makes it: `given_up`.
 from __future__ import annotations
 
 import collections
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 
@@ -206,7 +206,7 @@ class DictOfLists(DictOfItems):
     """A `defaultdict(list)`."""
 
     kind = collections.defaultdict
-    default_factory = list
+    default_factory = property(lambda self: list, lambda self, other: given_up(self))
 
     def __getitem__(self, key: Any) -> Any:
         if key not in self.places:
@@ -222,11 +222,13 @@ class DefaultDictOfItems(DictOfItems):
 
     def __init__(self, places: dict[Any, int], held: list[Any], default_factory: Callable[[], Any]):
         super().__init__(places, held)
-        self.default_factory = default_factory
+        self.makes = default_factory
+
+    default_factory = property(lambda self: self.makes, lambda self, other: given_up(self))
 
     def __getitem__(self, key: Any) -> Any:
         if key not in self.places:
-            item = self.default_factory()
+            item = self.makes()
             self.places[key] = len(self.held)
             self.held.append(item)
         return item_read(self, key, self.held[self.places[key]])
@@ -246,6 +248,8 @@ def _is_of_objects(name: str) -> bool:
     return (hasattr(object, name) and not compares) or name in ("default_factory", "__missing__")
 
 
+Mapping.register(DictOfItems)  # for `match`
+Sequence.register(SortedItems)
 _VIEWS: tuple[type, ...] = (type({}.values()), type({}.items()))
 _DICTS = (dict, collections.OrderedDict, collections.defaultdict)
 for _cls, _kinds in ((DictOfItems, _DICTS), (ValuesView, _VIEWS), (SortedItems, (list,)), (SetOfKeys, (set,))):
