@@ -66,7 +66,8 @@ def compile(
         an array whose computed length (`np.zeros(n[i])`) has no known limit. A call that needs more grows it (with
         `on_branch="raise"`, raises BranchError).
     max_variants : int
-        Limit of recorded ways through branches outside of loops, where they cannot all be recorded in one trace.
+        How many ways through branches outside of loops are kept, where they cannot all be recorded in one trace.
+        Another one is traced in the call that takes it; the one that was used least recently goes (a warning, once).
     memory_limit : int, optional
         Limit, in bytes, of what is kept from the primal for the reverse sweep (`explain().cached_bytes`). Where it
         would be exceeded, loops are run again in the reverse sweep, from checkpoints; `explain().reruns` says which.

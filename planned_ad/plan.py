@@ -118,8 +118,8 @@ class Plan(Pictured, MadeAtFirstUse, Generic[Result]):
         self._asked: dict[str, Callable[[Trace], None]] = {}  # what refuses traces, by who has had it asked
         self._stretched: set[Line] = set()  # lines of whose lengths, or masks, a trace knows less: see `trace`
         self._has_history = False  # whether what earlier calls of the function have left makes a difference
-        self._one_way = False  # whether it has been tried in vain to have one trace for all branches
-        self._tried_with = 0  # how many traces there were when it was tried last
+        # Whether it has been tried in vain to have one trace for all branches, and how many there were the last time.
+        self._one_way, self._tried_with, self._dropped = False, 0, 0  # and how many have made way for others
         self._exact: set[Line] = set()  # lines whose masks are traced for each number of elements that they choose
         # Loops that a trace has not got right as loops; and the trace of what this one's function differentiates.
         self._unrolled: dict[Any, Any] = {} if after is None else dict(after._unrolled)
@@ -395,7 +395,7 @@ class Plan(Pictured, MadeAtFirstUse, Generic[Result]):
         plan, kind = self._chosen(kind)
         entry = plan._entry(kind, variant)
         chosen = plan._variants[variant]
-        return explain(chosen.trace, entry, len(plan._variants), chosen.checked, chosen.watch)
+        return explain(chosen.trace, entry, (len(plan._variants), plan._dropped), chosen.checked, chosen.watch)
 
     def listing(self, kind: str | None = None, variant: int = 0) -> str:
         """The plan as stable pseudo-Python, with the user's lines beside it; arguments as for `explain`."""

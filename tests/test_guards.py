@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from typing import Any
 
 import numpy as np
@@ -122,11 +124,34 @@ def test_max_variants() -> None:
     plan = planned_ad.compile(steps, np.array([0.5]), max_variants=3)
     for k in (1, 2):
         np.testing.assert_array_equal(plan.gradient(np.array([k + 0.5])), [k + 1])
-    x, dx = np.array([7.5]), np.array([9.0])
-    with pytest.raises(BranchError, match=r"more than 3 .*max_variants"):
-        plan.gradient(x, dx)
-    np.testing.assert_array_equal(dx, [9.0])
-    np.testing.assert_array_equal(plan.gradient(np.array([0.5])), [1.0])  # known ones still work
+    np.testing.assert_array_equal(plan.gradient(np.array([1.5])), [2.0])
+    with pytest.warns(RuntimeWarning, match=r"steps has taken more than 3 .*max_variants"):
+        np.testing.assert_array_equal(plan.gradient(np.array([7.5])), [8.0])
+    for k in (0, 1, 9, 3, 2, 7, 5, 5, 0):  # the warning comes once
+        np.testing.assert_array_equal(plan.gradient(np.array([k + 0.5])), [k + 1])
+    assert plan.explain().variants == 3
+    assert re.search(r"3 traces of different branches; [5-9] others have made way", str(plan.explain()))
+
+
+def test_a_variant_that_makes_way_in_compiled_code() -> None:
+    def steps(x):
+        k = 0
+        while k < 10 and x[0] >= k:
+            k += 1
+        return np.sum(x[:1] * np.ones(k + 1)) * x[k]
+
+    rng = np.random.default_rng(0)
+    plan = planned_ad.compile(steps, rng.random(12), max_variants=2, on_branch="retrace")
+    gradient = plan.kernel.gradient
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        for k in (0, 3, 7, 3, 9, 0, 1, 3):
+            x = rng.random(12)
+            x[0] += k
+            assert plan(x) == pytest.approx(steps(x))
+            dx = np.zeros(12)
+            gradient(x, dx)
+            assert np.array_equal(dx, plan.gradient(x))
 
 
 def test_guards_on_floats_and_combined_conditions() -> None:

@@ -89,6 +89,7 @@ class Explanation:
     fallbacks: tuple[str, ...]
     steps: int
     variants: int
+    dropped: int
     checked: Checked
 
     @property
@@ -123,7 +124,8 @@ class Explanation:
             lines.append("guards:")
             lines += [f"  {g.what} == {g.outcome}   {basename(g.file)}:{g.line}  {g.source}" for g in self.guards]
         if self.variants > 1:
-            lines.append(f"variants: {self.variants} traces of different branches")
+            others = f"; {self.dropped} others have made way for them" * bool(self.dropped)
+            lines.append(f"variants: {self.variants} traces of different branches{others}")
         for title, notes in (
             ("relies on", self.assumptions),
             ("frozen", self.frozen),
@@ -192,8 +194,8 @@ def grouped_sources(sources: tuple[Source, ...]) -> list[str]:
     ]
 
 
-def explain(trace: Trace, entry: Entry, variants: int, checked: Checked, watch: Watch) -> Explanation:
-    """Collect what the plan of `entry` decided."""
+def explain(trace: Trace, entry: Entry, variants: tuple[int, int], checked: Checked, watch: Watch) -> Explanation:
+    """Collect what the plan of `entry` decided. `variants`: how many there are, and were before them."""
     memory = entry.memory
     guards = dict.fromkeys(
         GuardNote(what=op.what, outcome=op.outcome, line=op.line.number, file=op.line.file, source=op.line.text)
@@ -219,7 +221,8 @@ def explain(trace: Trace, entry: Entry, variants: int, checked: Checked, watch: 
         frozen=watch.notes,
         fallbacks=(*fallbacks(entry), *unrolled(trace), *watch.compared_in_python),
         steps=len(memory.steps),
-        variants=variants,
+        variants=variants[0],
+        dropped=variants[1],
         checked=checked,
     )
 

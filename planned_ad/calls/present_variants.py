@@ -5,10 +5,12 @@ Others were traced for a flag or a number that has changed.
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Protocol, TypeVar
 
 from ..errors import BranchError
 from ..tape.callees import is_call
+from ..tape.guards import many_branches
 from ..tape.tape import Constant, walk
 from ..trace import Trace
 from .outside.watch import Watch
@@ -21,6 +23,7 @@ class Watched(Protocol):
 
     trace: Trace
     watch: Watch
+    last_used: float  # on a clock, in seconds
 
 
 Found = TypeVar("Found", bound=Watched)
@@ -30,6 +33,7 @@ class PlanOfVariants(Protocol[Found]):
     """A plan, as far as its variants are concerned."""
 
     _variants: list[Found]
+    _dropped: int
     _lock: Any
 
     def _forget_calls(self) -> None: ...
@@ -58,6 +62,16 @@ def put_first(plan: PlanOfVariants[Found], chosen: list[Found]) -> list[Found]:
     plan._variants[:] = [*chosen, *others[:MOST_PAST]]
     plan._forget_calls()
     return chosen
+
+
+def make_way(plan: PlanOfVariants[Found]) -> None:
+    """Drop the variant that was used least recently, so that there may be another one; said once."""
+    if not plan._dropped:
+        traced = plan._variants[0].trace
+        warnings.warn(many_branches(traced.name, traced.tape, len(plan._variants)), RuntimeWarning, stacklevel=2)
+    plan._dropped += 1
+    plan._variants.remove(min(plan._variants, key=lambda variant: variant.last_used))
+    plan._forget_calls()
 
 
 def changed(variant: Watched) -> BranchError:

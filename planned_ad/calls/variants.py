@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -36,7 +37,6 @@ from ..tape.guards import (
     is_room,
     is_stretch,
     known_outcomes,
-    too_many_branches,
 )
 from ..tape.interpret import memory_of
 from ..tape.tape import Guard
@@ -47,7 +47,7 @@ from .entries import Entry, compiled_parts, limited_tape, loaded_entry
 from .kinds import KINDS, CallKind
 from .outside.watch import Watch
 from .own_errors import run_on_copies
-from .present_variants import changed, is_same_program, present, put_first, still_present
+from .present_variants import changed, is_same_program, make_way, present, put_first, still_present
 from .replay import Call, CotangentShapeError
 from .split_calls import build_halves
 from .stored_plans import StoredTrace, find_entry, find_trace, put_entry, put_trace, request_for
@@ -73,6 +73,7 @@ class PlanOfTraces(Protocol):
     _stretched: set[Line]
     _one_way: bool
     _tried_with: int
+    _dropped: int
     _exact: set[Line]
     _has_history: bool
     _unrolled: dict[Site, Unrolled]
@@ -109,7 +110,7 @@ class Variant:
         self._slow_path = lambda row: slow_path(row, self)
         limits = preserve_args, memory_limit, threads
         self._with_room = lambda room: Variant(traced, checked, *limits, slow_path, owner, watch, room)
-        self._owner = owner
+        self._owner, self.last_used = owner, time.monotonic()
         self._lock = threading.Lock()
 
     def entry(self, kind: str) -> Entry:
@@ -351,6 +352,7 @@ def attempt(
             continue
         number = placed.run()
         if number is None:
+            variant.last_used = time.monotonic()
             if not variant.preserve_args:
                 call.rebind(placed.memory)
             return True, placed.result()
@@ -390,10 +392,9 @@ def refuse_another(plan: PlanOfTraces, broken: Broken | None) -> None:
 
 
 def another(plan: PlanOfTraces, count: int, broken: Broken | None, call: Call) -> Variant:
-    """One more variant, for arguments that take another branch than those of `count` variants."""
+    """One more variant, for arguments that take another branch than those of `count` variants; the limit is kept to."""
     if count >= plan._options["max_variants"]:
-        traced = plan._variants[0].trace
-        raise too_many_branches(traced.name, traced.tape, plan._options["max_variants"])
+        make_way(plan)
     known = () if broken is None else broken.known()
     try:
         return add_variant(plan, *call.example(), known)

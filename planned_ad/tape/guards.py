@@ -184,10 +184,11 @@ def asked_for(guard: Guard) -> tuple[str, Line, Any]:
     return guard.what, guard.line, guard.outcome
 
 
-def too_many_branches(name: str, tape: Tape, limit: int) -> BranchError:
-    """The error for another variant than there may be."""
+def many_branches(name: str, tape: Tape, limit: int) -> str:
+    """What to say where more traces are asked for than are kept."""
     lines = "; ".join(dict.fromkeys(f"{op.line}: {op.line.text}" for op in guards_of(tape) if decides(op)))
-    return BranchError(
-        f"{name} has taken more than {limit} different branches: {lines}. Use np.where for values that change from "
-        f"call to call, or raise the limit with compile(..., max_variants=)"
+    return (
+        f"{name} has taken more than {limit} different branches: {lines}. Each other one is traced when a call takes "
+        f"it, and takes the place of the one that was used least recently. Use np.where for values that change from "
+        f"call to call, or keep more with compile(..., max_variants=)"
     )
