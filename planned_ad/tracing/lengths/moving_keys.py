@@ -74,12 +74,17 @@ def is_expression(part: Any) -> bool:
 def wraps_around(recorder: Recorder, extent: int, part: Any) -> bool:
     """Whether an index counts from the end of its axis in some iterations, and not just in a few at an end of a loop.
 
-    Such an index is computed when the loop runs: `y[i - j]` of two loops.
+    Such an index is computed when the loop runs: `y[i - j]` of two loops; and one of a loop of which it is not known how
+    often it runs, which could leave the axis: `while j < n and total < 1.0`.
     """
     expression, total = expression_of(part), exact(extent)
     if not isinstance(expression, Affine) or not isinstance(total, int):
         return False
     low, high = recorder.scopes.bounds(expression)
+    if low < 0 or high >= total:
+        loops = [scope.loop for scope in recorder.scopes.loops_in(expression)]
+        if not all(loop.counts_iterations for loop in loops):  # type: ignore[union-attr]
+            return True
     return -total <= low < 0 <= high < total and _ends_apart(recorder, expression, total - 1) is None
 
 
