@@ -74,8 +74,8 @@ def is_expression(part: Any) -> bool:
 def wraps_around(recorder: Recorder, extent: int, part: Any) -> bool:
     """Whether an index counts from the end of its axis in some iterations, and not just in a few at an end of a loop.
 
-    Such an index is computed when the loop runs: `y[i - j]` of two loops; and one of a loop of which it is not known how
-    often it runs, which could leave the axis: `while j < n and total < 1.0`.
+    Such an index is computed when the loop runs: `y[i - j]` of two loops; and one of a loop of which it is not known
+    how often it runs, which could leave the axis: `while j < n and total < 1.0`.
     """
     expression, total = expression_of(part), exact(extent)
     if not isinstance(expression, Affine) or not isinstance(total, int):
