@@ -10,13 +10,16 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input install --qui
 
 unexport PYTHONDONTWRITEBYTECODE  # each process would compile all of the source again
 
-.PHONY: demo test interop test-interop lint notebooks bench docs site dist clean
+.PHONY: demo test test-all interop test-interop lint notebooks bench docs site dist clean
 
 demo: $(VENV)/installed
 	@$(BIN)/python demo/old_faithful.py
 
 test: $(VENV)/installed-test
 	@$(BIN)/python -m pytest --numprocesses=auto --dist=worksteal
+
+test-all: $(VENV)/installed-test
+	@$(BIN)/python -m pytest --all --numprocesses=auto --dist=worksteal
 
 # The adapters' tests and the programs of their pages, with all packages that they are for. It makes an environment of
 # its own, of some 2 GB: PyMC holds Numba at an older version.
