@@ -101,6 +101,15 @@ def is_run_over(code: types.CodeType, place: int) -> bool:
     return dis.opname[operation] == "GET_ITER"
 
 
+@functools.lru_cache(maxsize=1024)
+def loop_after(code: types.CodeType, place: int) -> int | None:
+    """The offset of the `for` loop that runs over what the call at this offset gives; None where none does."""
+    later = (one for one in instructions_of(code) if one.offset > place)
+    asks, fetches = next(later, None), next(later, None)
+    is_loop = asks is not None and fetches is not None and (asks.opname, fetches.opname) == ("GET_ITER", "FOR_ITER")
+    return fetches.offset if is_loop and fetches is not None else None
+
+
 def runs_over_what_is_there(code: types.CodeType) -> bool:
     """Whether a loop runs over something that is not what a function has just given."""
     around = itertools.pairwise(one.opname for one in instructions_of(code))

@@ -148,7 +148,7 @@ class Branches:
 
         A generator expression with an `if`, item by item, tests each within the test of the one before.
         """
-        sites = {short.site for short in self.recorder.unrolling.values()}
+        sites = {short.site for short in self.recorder.unrolling.values()} | {*self.recorder.flow.short_runs.values()}
         if sites:
             self.in_short_loops.add(id(node))
         of_items = frame in self.recorder.consumers and any(code is frame.f_code for code, _ in sites)

@@ -49,6 +49,7 @@ class LoopFlow:
     def __init__(self, recorder: Recorder):
         self.recorder, recorder.records = recorder, KnownRecords()
         self.dicts: dict[int, tuple[Any, Site]] = {}  # and sets, that were made, and where, by identity
+        self.short_runs: dict[int, Site] = {}  # loops over short lists that are under way, by their iterators
         self.table_writes = 0  # to those of them that lie in memory
         self.keys_added: Counter[Site] = Counter()  # how often one of those of a site was given a key that may be new
         self.on_integers = WhilesOnIntegers(recorder)

@@ -40,6 +40,7 @@ from .forms import Items, Unchanged, joined
 from .held import is_made_of_attributes, is_number, number_type
 from .iteration import Sequence
 from .letters import CODE, PLAIN, Letter, has_letters, is_text_or_member, letters_of
+from .short_runs import short_run
 from .stored_forms import Array, Number
 from .traced_list import TracedList
 
@@ -96,17 +97,18 @@ class Table:
         return self.column.item(None, k)
 
 
-def table_of(recorder: Recorder, holder: Any) -> Table | None:
+def table_of(recorder: Recorder, holder: Any, least: int | None = None) -> Table | None:
     """The table of what is in a list, a tuple or the like; None where that is no numbers, or none at all.
 
-    Of a list that is long traced numbers, and arrays to which nobody may write, are laid down in memory.
+    Of a list that is longer than `least`, the limit of unrolling, traced numbers, and arrays to which nobody may write,
+    are laid down in memory.
     """
     if type(holder) not in HOLDERS or not holder:
         return None
     if type(holder) not in (tuple, str) and current_line() in recorder.scopes.decisions.resized:
         return None
     items = tuple(holder)
-    column = column_of(recorder, items, laid_down=len(items) > recorder.unroll)
+    column = column_of(recorder, items, laid_down=len(items) > (recorder.unroll if least is None else least))
     return None if column is None else Table(recorder, holder, items, column)
 
 
@@ -183,8 +185,16 @@ def item_replacements(recorder: Recorder) -> dict[int, object]:
 
     def run(items: Any) -> Any:
         """So a loop over a long list of numbers stays a loop; one over a short list is Python's."""
-        table = table_of(recorder, items.keys() if type(items) is dict else items)
-        if table is None or len(table) <= recorder.unroll or not may_be_rows(recorder):
+        least = recorder.unroll
+        if type(items) in (list, tuple) and 1 < len(items) <= least and recorder.scopes.depth:
+            short = short_run(recorder, items, sys._getframe(1))
+            if short is not None:
+                return short
+            least = 1
+        table = table_of(recorder, items.keys() if type(items) is dict else items, least)
+        if table is None and least == 1:
+            keep_what_made(recorder, items)
+        if table is None or len(table) <= least or not may_be_rows(recorder):
             return items
         return Sequence(recorder, len(table), table.item, (table,), True)
 
@@ -201,11 +211,17 @@ def record_what_made(recorder: Recorder, holder: Any) -> None:
 
     Those with arrays in them are laid down as they are.
     """
-    made = recorder.displays.get(id(holder))
-    if made is None or not all(type(item) is dict or is_made_of_attributes(type(item)) for item in holder):
+    if not all(type(item) is dict or is_made_of_attributes(type(item)) for item in holder):
         return
     parts = [part for item in holder for part in (item.items() if type(item) is dict else attributes_held(item))]
-    if not all(is_number(value) for _, value in parts):
+    if all(is_number(value) for _, value in parts):
+        keep_what_made(recorder, holder)
+
+
+def keep_what_made(recorder: Recorder, holder: Any) -> None:
+    """The comprehension that has made a list is a loop from now on, if it is none yet; the trace starts again then."""
+    made = recorder.displays.get(id(holder))
+    if made is None:
         return
     code, instruction = made[1]
     line = list(code.co_positions())[instruction // 2][0]

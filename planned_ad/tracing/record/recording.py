@@ -38,6 +38,10 @@ class Flow(Protocol):
         """Those and the sets that were made, and where, by identity."""
 
     @property
+    def short_runs(self) -> dict[int, Any]:
+        """Loops over short lists that are under way, which run as Python's do, by their iterators."""
+
+    @property
     def keys_added(self) -> Counter[Any]:
         """How often those of a site that lie in memory were given a key that may be new."""
 
