@@ -1,4 +1,4 @@
-"""Loops over short lists of arrays from which branches choose, `if t < nearest: hit = centre`, inside of other loops."""
+"""Loops over short lists of arrays from which branches choose, `if t < nearest: hit = centre`, inside of others."""
 
 from __future__ import annotations
 
