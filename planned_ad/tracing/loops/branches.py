@@ -137,6 +137,7 @@ class Branches:
             next_value=builder.next_value,
             number=number,
             made=len(builder.made),
+            copies=dict(recorder.copies.known),
         )
         recorder.scopes.enter(active.scope, node.first_value[outcome], node.parts[outcome])
         self.active.append(active)
@@ -241,7 +242,8 @@ class Branches:
     def close(self, ends: bool = False) -> None:
         """The innermost side is over; it `ends` the generator that tested."""
         active = self.active.pop()
-        frames = [f for f in active.frames if f in running(active.frame)]
+        around = list(user_frames(active.frame))
+        frames = [f for f in active.frames if f in around]
         while take_turns(self.recorder, active.entry, now := active.names.named(self.captured(frames))):
             pass
         self.refuse_growth(active, now)
@@ -339,6 +341,7 @@ class Branches:
         side.operations, side.made = tuple(recorder.scopes.leave(active.scope)), tuple(builder.made[active.made :])
         side.generation, side.complete = self.generation, active.complete
         side.reads, side.writes = active.scope.reads, active.scope.writes
+        side.left = recorder.copies.since(active.copies)
         if before is not None and before.generation == self.generation and before.complete and active.complete:
             side.times = before.times + 1
         recorder.scopes.absorb(*active.node.sides.values())
@@ -350,9 +353,9 @@ class Branches:
         """Put the branch on the tape, with what the last pass that took the other side recorded of it."""
         recorder, builder, node = self.recorder, self.recorder.builder, active.node
         other = node.sides.get(not active.outcome, Side((), {}, ()))
-        for write in other.writes:
-            recorder.copies.apply(write)
         is_known = node.is_known(not active.outcome, active.prefix, self.generation)
+        if is_known:
+            recorder.copies.join(other.left)
         if not active.complete or not is_known:
             self.incomplete()
         builder.made += other.made  # its operations are put here too
@@ -494,7 +497,3 @@ def is_copy(form: HandedOn) -> bool:
     """Whether what comes out is another object: arrays are copied in this form, a tuple is made anew."""
     classes = getattr(getattr(form, "kind", None), "__mro__", ())
     return tuple in classes or any(isinstance(leaf, Array) for leaf in form.leaves())
-
-
-def running(frame: types.FrameType) -> list[types.FrameType]:
-    return list(user_frames(frame))

@@ -10,10 +10,11 @@ from typing import Any
 from ...python.source import Line
 from ...python.statements import Extent
 from ...tape.tape import Operation, Value
-from ..record.aliases import Names
+from ..record.aliases import Copy, Left, Names
 from ..record.blocks import Made
 from ..record.decisions import Calls, Site, Ways
 from ..record.scopes import Scope
+from ..record.storage import Name
 from .form import HandedOn
 from .place_names import PlaceNames
 from .places import Key, Place
@@ -37,6 +38,7 @@ class Side:
     reads: set[Any] = field(default_factory=set)  # as of a scope
     writes: dict[Any, None] = field(default_factory=dict)
     direct: frozenset[Key] = frozenset()  # the arrays that it left where the loop hands them on
+    left: Left = field(default_factory=Left)
 
 
 @dataclass
@@ -89,6 +91,7 @@ class Active:
     next_value: int
     number: int  # among the branches of the block around
     made: int  # how many buffers were made before
+    copies: dict[Name, Copy]  # that were made before
     ordinal: int = 0  # of the next branch inside
     complete: bool = True
     of_none: bool | None = None  # whether its function has returned None; None before it has returned

@@ -41,6 +41,10 @@ class Copy:
     first: Names
     refuse: Refusal
 
+    def joined(self, other: Copy) -> Copy:
+        later = (self.names - self.first) | (other.names - other.first)
+        return Copy(self.names | other.names, (self.first | other.first) - later, self.refuse)
+
 
 @dataclass(frozen=True, slots=True)
 class Write:
@@ -64,6 +68,14 @@ class Behind:
 
     def refused(self) -> BaseException:
         return self.copy.refuse(self.reason, self.first)
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What one side of a branch leaves: the copies that it made, and all that is behind after it."""
+
+    copies: dict[Name, Copy] = field(default_factory=dict)
+    behind: dict[Name, Behind] = field(default_factory=dict)
 
 
 @dataclass
@@ -101,6 +113,17 @@ class Copies:
         """A copy is made, or made anew: it holds now what it stands for."""
         self.known[storage.name] = copy
         self.behind.pop(storage.name, None)
+
+    def since(self, known: dict[Name, Copy]) -> Left:
+        """What the side of a branch leaves that has begun with these copies."""
+        return Left({own: copy for own, copy in self.known.items() if known.get(own) is not copy}, dict(self.behind))
+
+    def join(self, other: Left) -> None:
+        """A branch is over, whose other side has left this: what it may stand for after either."""
+        for own, copy in other.copies.items():
+            known = self.known.get(own)
+            self.known[own] = copy if known is None else known.joined(copy)
+        self.behind = other.behind | self.behind
 
     def is_behind(self, value: Any) -> bool:
         return leads_to_one_of(value, self.behind)
