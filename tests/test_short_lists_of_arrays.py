@@ -7,8 +7,9 @@ import pytest
 
 from .interpreted_plans import InterpretedPlan, assert_right
 from .program_lists import Programs
+from .random_short_lists import SIZE, function
 
-SIZE = 40
+LONG = [pytest.param(seed, marks=pytest.mark.long) for seed in range(8, 200)]
 PROGRAMS = Programs()
 program, rolled = PROGRAMS.program, PROGRAMS.rolled
 
@@ -173,6 +174,31 @@ def of_a_display(x):
     return s
 
 
+@rolled
+def scaled_and_left(x):
+    cs = [x[3 * i : 3 * i + 3] * 1.5 for i in range(2)]
+    s = t = 0.0
+    for p in range(20):
+        for _q in range(20):
+            hit = None
+            best = x[0]
+            for c in cs:
+                d = c @ c * (1.0 + 0.1 * p) - 0.3
+                if d > 1.5:
+                    break
+                c[2] *= 0.9
+                if c[1] > 0.6:
+                    continue
+                if d < best:
+                    best = d
+                    hit = c
+            if hit is None:
+                s += 0.1
+            else:
+                t += hit[1] * hit[2]
+    return s + t
+
+
 @pytest.mark.parametrize("f", PROGRAMS.all)
 def test_value_and_slope(f):
     assert_right(f, SIZE, 0, 16)
@@ -185,3 +211,9 @@ def test_one_trace_has_all_ways(f):
     for x in others:
         assert plan(x) == pytest.approx(f(x), rel=1e-11)
     assert len(plan.traces) == 1 and not plan.traces[0].unrolled
+    assert plan.traces[0].decisions.passes < 150
+
+
+@pytest.mark.parametrize("seed", [*range(8), *LONG])
+def test_random_programs(seed):
+    assert_right(function(seed), SIZE, seed, 16 * (seed % 2))

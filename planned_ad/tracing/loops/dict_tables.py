@@ -44,6 +44,7 @@ from .dict_order import KeyOrder, OrderedView
 from .dict_room import TableRoom
 from .dict_views import DictView, read_if_unchanged
 from .held import Whole, is_number
+from .index_tests import written_out_for_key
 from .list_in_trace import ListInTrace
 from .object_contents import has_attributes
 from .object_copies import refuse_truths_in
@@ -157,11 +158,15 @@ class DictTable(ListInTrace):
         self.recorder.scopes.decisions.tables[self.site] = room
         return self.recorder.scopes.restart()
 
-    def _refuse_value(self, value: Any) -> BaseException:
+    def _refuse_value(self, key: Any, value: Any) -> BaseException:
         """It has values of several kinds, or is one of lists or objects, as far as it is known."""
         if not is_item(value) or self.room.form is not None:
             return self.refuse()
-        self.recorder.scopes.decisions.placed.add(self.site)
+        decisions, error = self.recorder.scopes.decisions, written_out_for_key(self.recorder, key)
+        if error is not None:
+            del decisions.tables[self.site]
+            return error
+        decisions.place(self.site)
         return self.recorder.scopes.restart()
 
     def _place(self, key: Any) -> tuple[Any, Any]:
@@ -277,7 +282,7 @@ class DictTable(ListInTrace):
             self.filling[key] = None
         room = self.room.with_value(self.recorder, value)
         if room is None:
-            raise self._refuse_value(value)
+            raise self._refuse_value(key, value)
         if room is not self.room:
             raise self._decide(room)
         self.recorder.flow.table_writes += 1
@@ -297,7 +302,7 @@ class DictTable(ListInTrace):
             return self._value(place) if found else default
         room = self.room.with_value(self.recorder, default) if is_number(default) else None
         if room is None:
-            raise self._refuse_value(default)
+            raise self._refuse_value(key, default)
         if room is not self.room or not isinstance(self.room.form, Number):
             raise self._decide(room)
         recorder, form = self.recorder, self.room.form

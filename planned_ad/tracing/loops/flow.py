@@ -111,8 +111,8 @@ class LoopFlow:
         if loop is not None and loop is begun[0] and consumer is not None and not consumer.may_end:
             self.recorder.watch.aside(lambda: suspended_sides.item_is_over(loop, frame, begun[1]))
 
-    def follow_dicts(self, frame: types.FrameType, texts: Collection[Any] = ()) -> None:
-        follow_dicts(self.recorder, frame, texts)
+    def follow_dicts(self, frame: types.FrameType, texts: Collection[Any] = (), key: Any = None) -> None:
+        follow_dicts(self.recorder, frame, texts, key)
 
     def follow_grown(self, grown: list[Any]) -> None:
         follow_queues(self.recorder, grown)

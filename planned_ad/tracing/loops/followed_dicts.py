@@ -29,6 +29,7 @@ from .dict_of_items import (
 )
 from .dict_room import TableRoom, table_room
 from .dict_tables import DICTS, DictTable, is_item
+from .index_tests import written_out_for_key
 from .list_in_trace import is_traced_list
 from .made_lists import followed
 
@@ -162,16 +163,23 @@ def may_have(items: dict[Any, Any], texts: Collection[str]) -> bool:
     return not items or (not known.isdisjoint(texts) if texts else not all(all(are_texts(key)) for key in items))
 
 
-def follow_dicts(recorder: Recorder, frame: types.FrameType, texts: Collection[Any] = ()) -> None:
-    """An integer or a text that is not known is a key: the dicts that may have it are tables, unless that was tried."""
+def follow_dicts(recorder: Recorder, frame: types.FrameType, texts: Collection[Any] = (), key: Any = None) -> None:
+    """An integer or a text that is not known is a key: the dicts that may have it are tables, unless that was tried.
+
+    Dicts of lists and sets stay Python's where loops tell the `key`, and are short enough to be written out.
+    """
     decisions, found = recorder.scopes.decisions, False
     for items, site in recorder.flow.dicts.values():
         if site in decisions.tables or site in decisions.plain or not may_have(items, texts):
             continue
+        if (type(items) is set or has_items(items)) and key is not None:
+            error = written_out_for_key(recorder, key)
+            if error is not None:
+                raise error
         if type(items) is set:
-            known = decisions.placed if all(map(is_all_known, items)) else decisions.plain
-            known.add(site)
-            found |= known is decisions.placed
+            is_placed = all(map(is_all_known, items))
+            (decisions.place if is_placed else decisions.plain.add)(site)
+            found |= is_placed
             continue
         is_filled = any(consumer.value is items for consumer in recorder.consumers.values())
         is_traced = not texts and any(recorder.is_array(value) or recorder.is_scalar(value) for value in items.values())
@@ -180,7 +188,7 @@ def follow_dicts(recorder: Recorder, frame: types.FrameType, texts: Collection[A
             continue
         room = table_room(recorder, items)
         if has_items(items):
-            decisions.placed.add(site)
+            decisions.place(site)
             found = True
         elif room is None:
             decisions.plain.add(site)

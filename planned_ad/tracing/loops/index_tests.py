@@ -11,22 +11,49 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...regions.affine import exact
+from ...regions.affine import Affine, exact
 from ...rules.table import RULES
 from ...tape.operations import Apply, Constant, IndexValue, Operation
 from ...tape.tape import Value
+from ..record.decisions import KNOWN_KEYS
+from .dict_keys import is_all_known
 
 if TYPE_CHECKING:
     from ..record.recorder import Recorder
 
 MOST_OPERATIONS, MOST_BEHIND = 32, 512  # that a test depends on; and that are looked through for one of them
 MOST_ITERATIONS = 1 << 18
+MOST_WRITTEN_OUT = 512  # iterations, for the sake of keys that they tell
 # What NumPy rounds as everybody does.
 EXACT = frozenset(
     {"add", "subtract", "multiply", "divide", "negative", "absolute", "minimum", "maximum", "floor", "ceil", "cast",
      "equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or", "logical_not",
      "floor_divide", "remainder", "where"}
 )  # fmt: skip
+
+
+def written_out_for_key(recorder: Recorder, key: Any) -> BaseException | None:
+    """What to raise where loops that are written out know the key of a dict; None where it depends on data.
+
+    So it does where numbers in tables and the indices alone give it, and they are not run often. Once there are dicts
+    or sets with keys of data, all of them are in memory, and loops are loops.
+    """
+    if recorder.scopes.decisions.placed:
+        return None
+    parts = [part for part in (key if type(key) is tuple else (key,)) if not is_all_known(part)]
+    used: set[int] = set()
+    for part in parts:
+        cone = operations_behind(recorder, recorder.value_of(part), of_tables=True)
+        if cone is None:
+            return None
+        offsets = [op.params["view"].offset for op in cone if isinstance(op, Apply) and op.primitive == "view"]
+        indices = [op.expression for op in cone if isinstance(op, IndexValue)]
+        used |= {index for found in (*indices, *offsets) if isinstance(found, Affine) for index, _ in found.terms}
+    scopes = [scope for scope in recorder.scopes.open if scope.index in used]
+    trips = [known_trips(recorder, scope) for scope in scopes]
+    if not scopes or None in trips or math.prod(trips) > MOST_WRITTEN_OUT:  # type: ignore[arg-type]
+        return None
+    return recorder.scopes.unroll(scopes, KNOWN_KEYS, recorder.builder.line)
 
 
 def decided_by_indices(recorder: Recorder, predicate: Value) -> bool | None:
@@ -51,8 +78,11 @@ def known_trips(recorder: Recorder, scope: Any) -> int | None:
     return last + 1 if is_known and isinstance(last, int) and scope.range[0] == 0 else None
 
 
-def operations_behind(recorder: Recorder, predicate: Value) -> list[Operation] | None:
-    """What a value is computed by, in order; None where that is more than exact arithmetic of indices and numbers."""
+def operations_behind(recorder: Recorder, predicate: Value, of_tables: bool = False) -> list[Operation] | None:
+    """What a value is computed by, in order; None where that is more than exact arithmetic of indices and numbers.
+
+    Or of what `of_tables` of numbers have at a place.
+    """
     blocks = [recorder.builder.operations, *(scope.outer for scope in reversed(recorder.scopes.open))]
     missing, found = {predicate.id}, list[Operation]()
     for op in itertools.islice(itertools.chain.from_iterable(map(reversed, blocks)), MOST_BEHIND):
@@ -60,6 +90,7 @@ def operations_behind(recorder: Recorder, predicate: Value) -> list[Operation] |
         if not made:
             continue
         is_exact = isinstance(op, Apply) and op.primitive in EXACT and op.out.shape == ()
+        is_exact |= of_tables and isinstance(op, Apply) and op.primitive == "view"
         if not is_exact and not isinstance(op, Constant | IndexValue):
             return None
         missing.difference_update(made)

@@ -28,6 +28,7 @@ class Restart(BaseException):
     """The trace has to start again; what it learned is in its `Decisions`. Never seen by the user."""
 
 
+KNOWN_KEYS = "has keys of dicts, or items of sets, that are known in each iteration"
 EMPTY_LISTS = "makes lists that are empty, of which data may say later which one is filled"
 NO_STATEMENT = "is in a comprehension or generator, or its items are not fetched by a `for` statement"
 
@@ -205,6 +206,11 @@ class Decisions:
         self.passes += 1
         if self.whole is not None and self.passes > self.most_passes:
             raise TooManyPasses("all ways through the function at once take too many passes over it")
+
+    def place(self, site: Site) -> None:
+        """A dict of lists, or a set, has keys of data: loops that are written out for known ones need not be."""
+        self.placed.add(site)
+        self.unrolled = {site: found for site, found in self.unrolled.items() if found.reason != KNOWN_KEYS}
 
     def follow_comprehensions(self) -> None:
         """A list is to be another one: the comprehensions that make it, or run over it, may be loops then."""

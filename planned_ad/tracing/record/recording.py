@@ -81,7 +81,7 @@ class Flow(Protocol):
     def follow_grown(self, grown: list[Any]) -> None:
         """Have the length of those of `deque` be data, and dicts with texts as keys be tables."""
 
-    def follow_dicts(self, frame: types.FrameType, texts: Collection[Any] = ()) -> None:
+    def follow_dicts(self, frame: types.FrameType, texts: Collection[Any] = (), key: Any = None) -> None:
         """A number that is not known is a key, or one of these texts: have dicts be tables that may have it."""
 
     def before_run(self) -> None:

@@ -126,7 +126,7 @@ class LoopIndex(Arithmetic):
 
     def __hash__(self) -> int:
         if isinstance(self.expression, Affine):
-            self.recorder.flow.follow_dicts(sys._getframe(1))
+            self.recorder.flow.follow_dicts(sys._getframe(1), key=self)
             self.recorder.scopes.see_what_reads(user_frame(sys._getframe(1)))
         return hash(self.number("a dict key or a member of a set"))
 

@@ -146,7 +146,7 @@ class Operators(Arithmetic):
         if self.ndim:
             raise TypeError(f"unhashable type: '{self.__class__.__name__}'")
         if self.recorder.scopes.depth and not self.is_known:
-            self.recorder.flow.follow_dicts(sys._getframe(1))
+            self.recorder.flow.follow_dicts(sys._getframe(1), key=self)
         self.recorder.scopes.see_what_reads(user_frame(sys._getframe(1)))
         return hash(self.number_for("hash()"))
 
