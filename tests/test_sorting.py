@@ -203,3 +203,23 @@ def test_what_has_no_numbers_is_sorted_by_python() -> None:
     for _ in range(4):
         x = rng.normal(size=6)
         assert plan(x.copy()) == pytest.approx(f(x.copy()))
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i4", "u1", "i8"])
+@pytest.mark.parametrize("method", ["lower", "higher", "nearest", "linear", "midpoint"])
+@pytest.mark.parametrize("quantile", [np.quantile, np.nanquantile])
+def test_quantiles_beside_infinities_and_of_integers(quantile, method, dtype):
+    x = (np.random.default_rng(0).random((5, 4)) * 100).astype(dtype)
+    if dtype == "f8":
+        x[0, 0], x[2, 1], x[3, 2] = -np.inf, np.inf, np.nan
+
+    def f(x, w):
+        one = quantile(x, 0.3, axis=0, method=method)
+        return w * 2.0, one, quantile(x, [0.0, 0.25, 1.0], axis=1, method=method), quantile(x, 0.6, method=method)
+
+    with np.errstate(invalid="ignore"):
+        wanted = f(x, 1.0)
+    plan = planned_ad.compile(f, (x, 1.0), check=False)
+    for got, of_numpy in zip(plan(x, 1.0), wanted, strict=True):
+        assert np.asarray(got).dtype == np.asarray(of_numpy).dtype
+        np.testing.assert_allclose(got, of_numpy, rtol=1e-6 if dtype == "f4" else 1e-13)

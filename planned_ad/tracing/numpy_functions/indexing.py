@@ -25,7 +25,8 @@ def where(recorder, condition, x=NO_VALUE, y=NO_VALUE, /):
         return asarray(recorder, condition).nonzero()
     dtype = recorder.result_type(x, y)
     choice = cast(recorder, recorder.value_of(condition), BOOL)
-    one, other = (recorder.value_of(v, dtype) for v in (x, y))
+    to = None if dtype.kind in "iu" else dtype  # integers that the dtype does not have are no error here
+    one, other = (recorder.builder.cast(recorder.value_of(v, to), dtype) for v in (x, y))
     shape = np.broadcast_shapes(choice.shape, one.shape, other.shape)
     values = (v if v.shape == () else broadcast(recorder, v, shape) for v in (choice, one, other))
     base = memory_like([condition, x, y], shape, dtype)
@@ -64,11 +65,24 @@ def clip(recorder, a, a_min=NO_VALUE, a_max=NO_VALUE, out=None, *, min=NO_VALUE,
         for bound in (min if a_min is NO_VALUE else a_min, max if a_max is NO_VALUE else a_max)
     )
     a = asarray(recorder, a)
+    low, high = _bound(recorder, a, low, np.maximum), _bound(recorder, a, high, np.minimum)
     if low is None and high is None:
         return deliver(recorder, recorder.value_of(a), out)
     if low is None:
         return np.minimum(a, high, out=out, **options)  # type: ignore[arg-type]
     return np.maximum(a, low, out=out, **options) if high is None else CLIP(a, low, high, out=out, **options)
+
+
+def _bound(recorder, a, bound, nearer):
+    """One end for `clip`: an integer of Python's that is beyond what the array can have is none."""
+    is_python = type(bound) is int or (recorder.is_scalar(bound) and bound.is_python and bound.dtype.kind == "i")
+    if not is_python or a.dtype.kind not in UNSIGNED_OR_INT:
+        return bound
+    ends = np.iinfo(a.dtype)
+    if type(bound) is int:
+        return None if (bound < ends.min if nearer is np.maximum else bound > ends.max) else bound
+    end = int(ends.min) if nearer is np.maximum else int(ends.max)
+    return bound if end > np.iinfo(np.int64).max else nearer(bound, end).item()
 
 
 # Taking elements out.

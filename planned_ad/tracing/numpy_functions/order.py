@@ -171,7 +171,8 @@ CONTINUOUS = {
     "linear": (1.0, 1.0), "hazen": (0.5, 0.5), "weibull": (0.0, 0.0), "interpolated_inverted_cdf": (0.0, 1.0),
     "median_unbiased": (1 / 3, 1 / 3), "normal_unbiased": (3 / 8, 3 / 8),
 }  # fmt: skip
-STEPPED = ("lower", "higher", "nearest", "midpoint")
+TAKEN = ("lower", "higher", "nearest")  # one element, of the dtype of the data
+STEPPED = (*TAKEN, "midpoint")
 MEDIAN = "(median)"  # the mean of what "midpoint" takes, as NumPy computes it
 HALFWAY = ("midpoint", MEDIAN)
 
@@ -192,7 +193,7 @@ def positions_between(q: Any, count: Any, method: str) -> tuple[Any, Any, Any]:
     if method == "nearest":
         low = np.round(place)
     high = np.ceil(place) if method != "nearest" else low
-    share = {"lower": 0.0 * low, "higher": np.ones_like(low), "nearest": 0.0 * low}.get(method, place - low)
+    share = place - low
     if method in HALFWAY:
         share = np.where(high > low, 0.5, 0.0)
     return low.astype(np.int64), high.astype(np.int64), share
@@ -218,7 +219,7 @@ def quantiles(recorder: Recorder, a: Any, q: Any, axis: Any, keepdims: Any, meth
     if q.ndim > 1 or ((q < 0) | (q > 1)).any():
         raise ValueError("Quantiles must be in the range [0, 1]" if q.ndim < 2 else "q must be a scalar or 1d")
     lines, axes = one_line(recorder, given, axis)
-    if lines.dtype.kind != "f":
+    if lines.dtype.kind != "f" and method not in TAKEN:
         lines = lines.astype(np.float64)
     lines = np.take_along_axis(lines, order_of(recorder, lines, lines.ndim - 1), -1)
     if ignored:
@@ -231,13 +232,16 @@ def quantiles(recorder: Recorder, a: Any, q: Any, axis: Any, keepdims: Any, meth
     else:
         low, high, share = positions_between(q.reshape(-1), float(lines.shape[-1]), method)
         chosen = [lines[..., place] for place in (low, high)]
-    if weak or method in ("lower", "higher", "nearest"):
+    if weak:
         share = share.astype(lines.dtype)
-    step = chosen[1] - chosen[0]
-    found = np.where(share >= 0.5, chosen[1] - step * (1 - share), chosen[0] + step * share)
+    if method in TAKEN:
+        found = chosen[method == "higher"]
+    else:
+        step = chosen[1] - chosen[0]
+        found = np.where(share >= 0.5, chosen[1] - step * (1 - share), chosen[0] + step * share)
     if method == MEDIAN:  # the mean of both, which infinities have
         found = np.where(share > 0, (chosen[0] + chosen[1]) / 2, chosen[0])
-    if not ignored:
+    if not ignored and lines.dtype.kind == "f":
         found = np.where(np.isnan(lines[..., -1:]), np.nan, found)
     found = np.moveaxis(found, -1, 0)
     if keepdims is not NO_VALUE and keepdims:

@@ -51,7 +51,7 @@ def trimseq(recorder, seq):
 def _without_zeros(recorder, array, first, last):
     """A part of an array, the rest of which is zero and known to be dropped."""
     kept = array[first:last]
-    if not recorder.is_array(array) or array.dtype.kind != "f" or not len(kept):
+    if not recorder.is_array(array) or array.dtype.kind != "f" or len(kept) in (0, len(array)):
         return kept
     return kept + _dropped(recorder, array, (*range(first), *range(last, len(array))))
 

@@ -205,8 +205,8 @@ class Recorder:
         if issubclass(kind, Traced):
             if obj.recorder is not self:
                 raise UnsupportedError(f"{self.here()}: uses a value of another trace; pass it as an argument")
-            value = obj.read()
-        elif (kind is list or kind is tuple) and not self.is_concrete(obj):
+            return obj.read() if dtype is None else obj.read_as(np.dtype(dtype))
+        if (kind is list or kind is tuple) and not self.is_concrete(obj):
             value = self.stacked(obj)
         elif hasattr(kind, "__real_class__") and hasattr(kind, "__array__"):  # of the program's, which are traced
             return self.value_of(obj.__array__(), dtype)

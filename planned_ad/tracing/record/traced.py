@@ -38,6 +38,11 @@ class Traced:
         """What it holds now."""
         raise NotImplementedError
 
+    def read_as(self, dtype: np.dtype) -> Value:
+        """That in a dtype: of one of Python's numbers, as NumPy has it."""
+        found: Value = self.recorder.builder.cast(self.read(), dtype)
+        return found
+
     def traced(self) -> Any:
         """As an array or a scalar."""
         return self

@@ -137,9 +137,13 @@ class ArrayMethods(TracedArray, Operators):
         return self._copied(wanted, order)
 
     def ravel(self, order: Any = "C") -> Self:
+        flags, found, wanted = self.geometry.flags, self, order
         if order == "K":
-            return self.transpose(sorted(range(self.ndim), key=lambda k: -abs(self.strides[k]))).reshape(-1)
-        return self.reshape(-1, order=order)
+            found, wanted = self.transpose(sorted(range(self.ndim), key=lambda k: -abs(self.strides[k]))), "C"
+        elif order == "A":
+            wanted = "F" if flags.fnc else "C"
+        is_view = found.geometry.flags[wanted]  # of others NumPy makes copies, even where a view would do
+        return found.reshape(-1, order=wanted, copy=None if is_view else True)
 
     def flatten(self, order: Any = "C") -> Self:
         return self.ravel("K").copy() if order == "K" else self.reshape(-1, order=order, copy=True)

@@ -19,8 +19,17 @@ from ..record.traced import NotAnOperand, Traced, owning
 from . import identity
 from .indexing import accumulate
 from .number_types import ALWAYS_ONE, OF_TRUTHS, PYTHON, types_in, types_of_result
-from .python_errors import GROWING, RAISING, SUMS, is_fraction, may_be_large, raise_as_operator, require_64_bits
-from .ufuncs import UFUNCS, known_power
+from .python_errors import (
+    GROWING,
+    RAISING,
+    SUMS,
+    are_within,
+    is_fraction,
+    may_be_large,
+    raise_as_operator,
+    require_64_bits,
+)
+from .ufuncs import OF_ORDER, UFUNCS, known_power
 
 OF_FRACTIONS = (np.add, np.subtract, np.multiply, np.true_divide, np.power)
 POWERS = (np.power, np.float_power)
@@ -110,6 +119,8 @@ def record_ufunc(
     may_grow = may_grow and not (ufunc is np.right_shift and type(operands[1]) is int)
     may_grow = may_grow and not (ufunc is np.multiply and any(type(o) is int and abs(o) <= 1 for o in operands))
     facts = [operand(recorder, obj) for obj in operands]
+    if ufunc.__name__ in OF_ORDER:
+        facts = [_compared(recorder, obj, fact, other) for obj, fact, other in zip(operands, facts, facts[::-1])]
     if out is None and where is True and all(known for _, _, known in facts):
         plain = recorder.plain(operands)
         return recorder.adopt(ufunc(*plain) if dtype is None else ufunc(*plain, dtype=dtype))
@@ -162,6 +173,13 @@ def record_ufunc(
     if types:
         result.types = types
     return result
+
+
+def _compared(recorder: Recorder, obj: Any, fact: Any, other: Any) -> Any:
+    """What an operand of a comparison is: one of Python's integers as large as it is, whatever it is compared with."""
+    if fact[0] is not int or fact[2] or not isinstance(other[0], np.dtype) or other[0].kind not in "iu":
+        return fact
+    return fact if are_within(recorder.builder.limits.of(recorder.value_of(obj)), other[0]) else (INT, *fact[1:])
 
 
 def _python_or_not(recorder: Recorder, result: Any, operands: tuple[Any, ...]) -> Any:

@@ -86,6 +86,10 @@ class LoopIndex(Arithmetic):
         recorder.builder.limits.note_sum(value, expression)
         return ScalarTracer(recorder, value, is_python=True)
 
+    def read_as(self, dtype: np.dtype) -> Value:
+        found: Value = self.traced().read_as(dtype)
+        return found
+
     def read(self) -> Value:
         return self.recorder.value_of(self.traced())
 

@@ -166,6 +166,25 @@ def require_64_bits(recorder: Any, ufunc: np.ufunc, operands: tuple[Any, ...]) -
     recorder.scopes.require_after(recorder.value_of(fits), "integers", what)
 
 
+def are_within(interval: tuple[int, int], dtype: np.dtype) -> bool:
+    """Whether an integer dtype has all integers of an interval."""
+    ends = np.iinfo(dtype)
+    return int(ends.min) <= interval[0] and interval[1] <= int(ends.max)
+
+
+def require_fits(number: Any, dtype: np.dtype) -> None:
+    """Of an integer of Python's: NumPy raises an error where its dtype has none that is so large, or negative."""
+    recorder, ends = number.recorder, np.iinfo(dtype)
+    if are_within(recorder.builder.limits.of(number.value), dtype):
+        return
+    least, most = int(ends.min), min(int(ends.max), int(np.iinfo(INT).max))
+    fits = np.logical_and(number >= least, number <= most)
+    if is_caught(OverflowError) and not fits:
+        raise OverflowError(f"Python integer out of bounds for {dtype}")
+    what = f"an integer that {dtype} does not have, for which NumPy raises an error"
+    recorder.scopes.require_after(recorder.value_of(fits), "integers", what)
+
+
 def is_caught(error: type[Exception]) -> bool:
     """Whether code of the user's that is running may catch such an error, raised here."""
     return is_in_users_try(sys._getframe(2), error)

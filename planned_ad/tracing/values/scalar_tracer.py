@@ -14,7 +14,7 @@ from ...python.frames import as_written, user_frame
 from ...python.shadows import is_user_frame
 from ...tape.tape import Value
 from ..record.conversions import A_LIST, refuse_number
-from ..record.promotion import BOOL, WEAK
+from ..record.promotion import BOOL, INT, WEAK
 from ..record.recorder import Recorder
 from ..record.traced import TRACERS
 from .elementwise import operate
@@ -22,7 +22,7 @@ from .identity import truth_or_stand_in
 from .indexing import is_truth
 from .number_types import ALWAYS_ONE, Types, number_class, told_apart
 from .operators import Operators, by_functions, clipped
-from .python_errors import require_integer
+from .python_errors import require_fits, require_integer
 
 MOST_DIGITS = 22  # of a power of ten that is a float
 
@@ -94,6 +94,11 @@ class ScalarTracer(ScalarMethods):
 
     def read(self) -> Value:
         return self.value
+
+    def read_as(self, dtype: np.dtype) -> Value:
+        if self.is_python and self.dtype == INT and dtype.kind in "iu":
+            require_fits(self, dtype)
+        return super().read_as(dtype)
 
     def whole_number(self, real: Any, imag: Any) -> Any:
         """A complex number, of whose parts it is one."""

@@ -30,6 +30,26 @@ def primitive(name: str) -> Emit:
     return emit
 
 
+OF_ORDER = ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal")
+
+
+def comparison(name: str) -> Emit:
+    """A primitive; of integers with signs and without, a negative one is less than all others."""
+
+    def emit(recorder: Recorder, a: Value, b: Value) -> Value:
+        if a.dtype == b.dtype:
+            return recorder.builder.apply(name, a, b)
+        signed = a if a.dtype.kind == "i" else b
+        below = recorder.apply("less", signed, recorder.constant(0, signed.dtype))
+        found = recorder.apply(name, *(recorder.builder.cast(value, np.dtype(np.uint64)) for value in (a, b)))
+        if name == "not_equal" or (name != "equal" and name.startswith("less") == (signed is a)):
+            return recorder.apply("logical_or", below, found)
+        return recorder.apply("logical_and", recorder.apply("logical_not", below), found)
+
+    emit.__name__ = name
+    return emit
+
+
 def in_parts(*names: str) -> Emit:
     """Several results, each of which is a primitive."""
 
@@ -332,11 +352,12 @@ SAME_NAME = [
     "floor_divide", "remainder", "exp", "exp2", "expm1", "log",
     "log1p", "log2", "log10", "sqrt", "cbrt", "sin", "cos", "tan", "arcsin", "arccos", "arctan", "arctan2", "sinh",
     "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "hypot", "logaddexp", "minimum", "maximum", "fmin", "fmax",
-    "copysign", "sign", "rint", "less", "less_equal", "greater", "greater_equal", "equal", "not_equal",
-    "bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift",
+    "copysign", "sign", "rint", "bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift",
 ]  # fmt: skip
 for _name in SAME_NAME:
     UFUNCS[getattr(np, _name)] = primitive(_name)
+for _name in OF_ORDER:
+    UFUNCS[getattr(np, _name)] = comparison(_name)
 for _name in ("floor", "ceil", "trunc"):
     UFUNCS[getattr(np, _name)] = on_floats(_name)
 for _name in ("isnan", "isinf", "isfinite", "signbit"):
