@@ -21,7 +21,7 @@ from .calls.export import Exported, export
 from .calls.kernel_functions import Kernel
 from .calls.kinds import KINDS, CallKind
 from .calls.known_plans import KnownPlans, Unpickled, Wanted, identity_of, wanted
-from .calls.next_call import next_call
+from .calls.next_call import lead_nowhere, next_call
 from .calls.parameters import usual_kind
 from .calls.replay import Call
 from .calls.split_calls import Forward, Reverse, SignatureOf, run_reverse
@@ -357,11 +357,11 @@ class Plan(Pictured, MadeAtFirstUse, Generic[Result]):
 
     def _forget_calls(self) -> None:
         """Have the public calls be those of the first variant from now on."""
+        lead_nowhere(self._variants)
         for row in KINDS.values():
             self.__dict__.pop(row.attribute, None)
         if self._shown_by is not None:
-            other, name = self._shown_by
-            other.__dict__.pop(name, None)
+            self._shown_by[0].__dict__.pop(self._shown_by[1], None)
         if "kernel" in self.__dict__:
             self.kernel._extend()
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import BoundsError
 from ..kernels.entry.callspec import (
     ANY_TYPES,
     AnySpec,
@@ -356,9 +357,18 @@ def function_result(trace: Trace, values: Sequence[Result]) -> Result:
         if result_kind == "array" and trace.tape.results[what].shape == () and dtype != np.float64:
             value = ConvertedResult(value, functools.partial(np.ndarray.astype, dtype=dtype))
         elif result_kind != "array" and dtype != np.float64:  # numbers come as doubles
-            value = ConvertedResult(value, dtype.type if result_kind == "scalar" else type(dtype.type().item()))
+            number = dtype.type if result_kind == "scalar" else type(dtype.type().item())
+            is_long = dtype.kind in "iu" and dtype.itemsize == 8
+            value = ConvertedResult(value, functools.partial(exact_integer, number) if is_long else number)
         leaves.append(value)
     return container(trace.result_structure, leaves)
+
+
+def exact_integer(kind: type, number: float) -> Any:
+    """An integer that came as a double, which has all of 53 bits."""
+    if abs(number) >= 2**53:
+        raise BoundsError("a result is an integer of more than 53 bits: return it in an array")
+    return kind(number)
 
 
 # What must not overlap.

@@ -3,7 +3,8 @@
 The kernel, and all numbers and objects, are in the table of the call: so the code is that of all calls whose arguments
 are of the same kinds, whatever their shapes.
 
-Every check branches to one block, which hands the same arguments to the slow path. A field is read only after the check
+Every check branches to one block, which hands the same arguments to the slow path, or to the
+call of the next trace. A field is read only after the check
 that makes reading it safe: an object's type before its fields, an array's dimension before its shape.
 """
 
@@ -16,7 +17,7 @@ from llvmlite import ir
 
 from ..llvm.addresses import TableModule, integer_at, pointer_at
 from ..llvm.builder import TerseBuilder
-from ..llvm.types import align_stack, value_unless
+from ..llvm.types import value_unless
 from ..nests.overlaps import overlap_bits
 from . import headers, watchtable
 from .arrayemit import check_of, flags_of, numbers_of
@@ -40,46 +41,14 @@ from .forms import SIGNATURE
 from .objectemit import BOOL, DOUBLE, INT32, INT64, POINTER, VOID, ObjectEmitter, Path
 
 
-def emit_kernel_function(module: ir.Module, symbol: str, spec: CallSpec) -> ir.Function:
-    """Declare the kernel's body, ``i32 body(leaf..., output..., workspace)``, with what is known of its pointers.
-
-    ``noalias`` follows from the checks: an array that no other one overlaps, or that only ever is read beside others
-    that only are read. Slots and workspace are the call's own.
-    """
-    count = len(spec.leaves) + spec.outputs
-    function = ir.Function(module, ir.FunctionType(INT32, [POINTER] * (count + 1)), symbol)
-    function.linkage = "internal"
-    align_stack(function)
-    unaliased = iter(spec.unaliased())
-    for leaf, argument in zip((*spec.leaves, *[FloatSpec()] * spec.outputs), function.args):
-        if not isinstance(leaf, ArraySpec):
-            argument.add_attribute("noalias")
-            argument.attributes.align = 8
-            continue
-        if next(unaliased):
-            argument.add_attribute("noalias")
-        argument.attributes.align = leaf.dtype.alignment
-    function.args[-1].add_attribute("noalias")
-    function.args[-1].attributes.align = 64
-    return function
-
-
-def emit_entry(module: ir.Module, symbol: str, kernel: ir.Function) -> None:
-    """Emit ``int32 kernel(void** leaf_pointers, void* workspace)``, for callers outside this module."""
-    function = ir.Function(module, ir.FunctionType(INT32, [POINTER.as_pointer(), POINTER]), symbol)
-    align_stack(function)  # the kernel may be written out in here
-    builder = TerseBuilder(function.append_basic_block("entry"))
-    table, workspace = function.args
-    pointers = [builder.load(builder.gep(table, [INT64(leaf)])) for leaf in range(len(kernel.args) - 1)]
-    builder.ret(builder.call(kernel, [*pointers, workspace]))
-
-
 class CallEmitter(ObjectEmitter):
     """Emits one built-in function, ``PyObject* symbol(self, args, nargs, kwnames)``."""
 
     def __init__(self, module: TableModule, symbol: str, spec: CallSpec) -> None:
         super().__init__(module, symbol)
         self.spec = spec
+        self.next = self._alloca(POINTER)  # what takes the call over, where this one is not for it
+        self.builder.store(pointer_at(self.builder, "own", "slow_path"), self.next)
         self.pointers: list[ir.Value] = []
         self.ranges: list[tuple[ir.Value, int]] = []
         self.held: list[ir.Value] = []
@@ -106,7 +75,7 @@ class CallEmitter(ObjectEmitter):
         status = self._call_without_gil(kernel, operands) if spec.release_gil else builder.call(kernel, operands)
         if flag is not None:
             builder.store_atomic(INT32(0), flag, "release", 4)
-        self._require(builder.icmp_signed("==", status, INT32(0)))
+        self._require_done(status)
         for shown in {path for argument in spec.arguments for path in shown_within(argument)}:
             self._keep(self._incref(self.seen[shown]))  # where it was, there may be another one before it is shown
         for position, argument in enumerate(spec.arguments):
@@ -117,6 +86,17 @@ class CallEmitter(ObjectEmitter):
                     self.seen[position,] = new
         self._return(self._result(spec.result, outputs, unfinished=()))
         self._emit_ends()
+
+    def _require_done(self, status: ir.Value) -> None:
+        """Go on where the kernel is done; where its guards do not hold, to the call that follows, if there is one."""
+        builder, done, broken = self.builder, self._block("done"), self._block("broken")
+        self.module.expect(builder.cbranch(builder.icmp_signed("==", status, INT32(0)), done, broken), True)
+        builder.position_at_end(broken)
+        following = builder.load(pointer_at(builder, "own", "following", POINTER))
+        is_last = builder.icmp_signed("==", following, POINTER(None))
+        builder.store(builder.select(is_last, builder.load(self.next), following), self.next)
+        builder.branch(self.slow)
+        builder.position_at_end(done)
 
     def _take_arguments(self) -> None:
         """Find each argument, make what is missing, and check."""
@@ -175,7 +155,7 @@ class CallEmitter(ObjectEmitter):
             if block is self.exit:
                 builder.ret(self.returned)
             else:
-                passed = [pointer_at(builder, "own", "slow_path"), arguments, count, keywords]
+                passed = [builder.load(self.next), arguments, count, keywords]
                 builder.ret(builder.call(vectorcall, passed, tail=True))
 
     # Checks -----------------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ import ctypes
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,7 @@ from ..llvm.codelibrary import (
     shared_library,
 )
 from . import headers, watchtable
-from .callemit import CallEmitter, emit_entry, emit_kernel_function
+from .callemit import CallEmitter
 from .callspec import (
     ArgumentResult,
     CallSpec,
@@ -51,6 +51,7 @@ from .callspec import (
     TupleResult,
 )
 from .forms import arranger, forms_table
+from .kernelemit import emit_entry, emit_kernel_function
 from .kinds_of_calls import kind_of_call
 from .workspace import KernelRunner, WorkspacePool, aligned_bytes
 
@@ -77,6 +78,19 @@ class _MethodDef(ctypes.Structure):
     ]
 
 
+class Following:
+    """The function that machine code hands a call to whose guards do not hold: that of the next trace, or none."""
+
+    def __init__(self) -> None:
+        self.cell = ctypes.c_void_p(None)
+        self.held: Callable[..., Any] | None = None
+
+    def lead_to(self, function: Callable[..., Any] | None) -> None:
+        """It is held as long as the machine code may call it."""
+        self.cell.value = None if function is None else id(function)
+        self.held = function
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuiltCall:
     """A compiled call.
@@ -94,6 +108,8 @@ class BuiltCall:
         the machine code, and what that refers to.
     libraries : tuple of CodeLibrary
         of the kernel, and of the entry.
+    following : Following
+        where machine code goes on with calls whose guards do not hold, instead of to the slow path.
     """
 
     function: Callable[..., Any]
@@ -101,6 +117,7 @@ class BuiltCall:
     kernel_address: int
     run: KernelRunner
     libraries: tuple[CodeLibrary, ...]
+    following: Following = field(default_factory=Following)
 
     def llvm(self) -> str:
         """The optimised LLVM of the kernel and of what calls it."""
@@ -230,10 +247,11 @@ def loaded_call(
     symbol, held = f"planned_ad.{name}", (library.code, keep)  # by the kernel: no way back to the slow path
     kernel_address = library.address(f"{symbol}.kernel")
     run = KernelRunner(kernel_address, WorkspacePool(spec.workspace_nbytes, spec.sparse), spec.release_gil, held)
+    following = Following()
     if fast_path:
         assert compiled.entry is not None
         entry = shared_library(compiled.entry.code)
-        own = OwnMemory(spec, slow_path, library.address(f"{symbol}.body"))
+        own = OwnMemory(spec, slow_path, following, library.address(f"{symbol}.body"))
         found = [own.address(referent) for referent in compiled.entry.referents.values()]
         table = np.array([address for address, _ in found], np.int64).tobytes()
         alive = (spec, *held, *library.referred, entry.code, *(what for _, what in found))
@@ -247,6 +265,7 @@ def loaded_call(
         kernel_address=kernel_address,
         run=run,
         libraries=(library, entry) if fast_path else (library,),
+        following=following,
     )
 
 
@@ -263,8 +282,8 @@ ROUTINES = {"walk": watchtable.walker, "arrange": arranger} | {
 class OwnMemory:
     """What one call has of its own: a kernel, a workspace and the flag that claims it, tables, its slow path."""
 
-    def __init__(self, spec: CallSpec, slow_path: Callable[..., Any], kernel: int) -> None:
-        self._spec, self._slow_path, self._kernel = spec, slow_path, kernel
+    def __init__(self, spec: CallSpec, slow_path: Callable[..., Any], following: Following, kernel: int) -> None:
+        self._spec, self._slow_path, self._following, self._kernel = spec, slow_path, following, kernel
 
     def address(self, referent: Referent) -> tuple[int, object]:
         """The address of what machine code refers to, and what has to be kept for it."""
@@ -279,6 +298,9 @@ class OwnMemory:
 
     def _slow_path_address(self) -> tuple[int, object]:
         return id(self._slow_path), self._slow_path
+
+    def _following_address(self) -> tuple[int, object]:
+        return ctypes.addressof(self._following.cell), self._following
 
     def _workspace_address(self) -> tuple[int, object]:
         workspace = aligned_bytes(self._spec.workspace_nbytes, self._spec.sparse)

@@ -23,9 +23,9 @@ from ..llvm.builder import TerseBuilder
 from ..llvm.codelibrary import MachineCode, Optimization, linkable_machine
 from ..llvm.types import I8, I32, I64, POINTER, align_stack
 from ..maths.scalar_library import PREFIX as SCIPY
-from .callemit import emit_entry, emit_kernel_function
 from .callpath import EmitKernel
 from .callspec import CallSpec
+from .kernelemit import emit_entry, emit_kernel_function
 from .native_calls import BROKEN_GUARD, NativeParameter, emit_leaves
 
 

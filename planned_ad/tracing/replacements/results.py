@@ -20,8 +20,6 @@ from ..record.traced import LibraryObject
 from ..values.array_classes import ClassArray, unwrapped
 from .returned import plain_result, refuse_unless_known
 
-EXACT = 2**53  # up to which doubles have all integers
-
 
 @dataclass
 class Results:
@@ -54,20 +52,7 @@ def results_of(recorder: Recorder, result: Any) -> Results:
             found.add(kind, ("value", len(found.values)))
             found.values.append(recorder.value_of(leaf))
             recorder.builder.use(found.values[-1])
-            require_53_bits(recorder, leaf, found.values[-1])
     return found
-
-
-def require_53_bits(recorder: Recorder, leaf: Any, value: Value) -> None:
-    """Refuse calls whose result is an integer that a double does not have, as which numbers are given back."""
-    low, high = recorder.builder.limits.of(value)
-    if value.shape or value.dtype.kind not in "iu" or value.dtype.itemsize < 8 or -EXACT <= low <= high <= EXACT:
-        return
-    line = recorder.builder.line
-    fits = np.logical_and(leaf >= -EXACT, leaf <= EXACT) if value.dtype.kind == "i" else leaf <= EXACT
-    what = "an integer of more than 53 bits, as a result; return it in an array"
-    condition, recorder.builder.line = recorder.value_of(fits), line
-    recorder.builder.guard(condition, True, "integers", what)
 
 
 def kind_of_result(recorder: Recorder, leaf: Any) -> str:
