@@ -77,3 +77,23 @@ def test_functions_of_the_users_are_refused() -> None:
         trace(lambda x: nd.generic_filter(x, np.sum, 3), (IMAGE,))
     with pytest.raises(UnsupportedError, match="map_coordinates"):
         trace(lambda x: nd.geometric_transform(x, lambda c: (c[0] + 0.5, c[1])), (IMAGE,))
+
+
+@pytest.mark.parametrize("dtype", ["u1", "i1", "i4", "u2"])
+@pytest.mark.parametrize(
+    "resample",
+    [
+        lambda a: ndimage.shift(a, (0.6, 0.3), order=1, cval=7.6),
+        lambda a: ndimage.zoom(a, 1.5, order=3),
+        lambda a: ndimage.map_coordinates(a, [[0.5, 1.3, 2.7], [0.2, 3.1, 1.5]], order=3),
+        lambda a: ndimage.affine_transform(a, [[0.9, 0.1], [-0.2, 1.1]], order=3, cval=-300),
+    ],
+)
+def test_images_of_integers_have_the_nearest(resample, dtype):
+    image = np.random.default_rng(0).random((7, 6)) * 250 - (100 if dtype[0] == "i" else 0)
+    image = image.clip(np.iinfo(dtype).min, np.iinfo(dtype).max).astype(dtype)
+
+    def f(a, w):
+        return w * 2.0, resample(a)
+
+    np.testing.assert_array_equal(planned_ad.compile(f, (image, 1.0), check=False)(image, 1.0)[1], resample(image))

@@ -157,6 +157,14 @@ def sampled(recorder: Recorder, c: Any, coordinates: Sequence[Any], order: int, 
     return found
 
 
+def put(output: Any, found: Any) -> None:
+    """As SciPy puts numbers into images of integers: the nearest that they can have, of halves the one off zero."""
+    if output.dtype.kind in "iu":
+        ends = np.iinfo(output.dtype)
+        found = np.clip(np.trunc(found + np.copysign(0.5, found)), ends.min, ends.max)
+    output[...] = found
+
+
 def refuse_mapping(mapping: Any) -> None:
     if mapping is not None:
         raise unsupported(
@@ -179,7 +187,7 @@ def geometric_transform(
         count = output.ndim
         rows = [[matrix[i, j] * grid[j] for j in range(count)] for i in range(a.ndim)]
         places = [sum(row[1:], row[0]) + offset[i] for i, row in enumerate(rows)]
-    output[...] = sampled(recorder, a.astype(FLOAT), [x + npad for x in places], order, mode, cval)
+    put(output, sampled(recorder, a.astype(FLOAT), [x + npad for x in places], order, mode, cval))
 
 
 @implements(_nd_image.zoom_shift)
@@ -203,4 +211,4 @@ def zoom_shift(recorder, image, zoom, shift, output, order, mode, cval, npad, gr
         ]
         found = sum(terms[1:], terms[0])
         empty = empty | (np.reshape(nowhere, (count, *rest)) if nowhere is not False else False)
-    output[...] = np.where(empty, cval, found) if empty is not False else found
+    put(output, np.where(empty, cval, found) if empty is not False else found)
