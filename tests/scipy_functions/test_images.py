@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import ndimage as nd
 
+import planned_ad
 from planned_ad.errors import UnsupportedError
 from planned_ad.trace import trace
 from tests.tracing_oracle import check
@@ -83,10 +84,10 @@ def test_functions_of_the_users_are_refused() -> None:
 @pytest.mark.parametrize(
     "resample",
     [
-        lambda a: ndimage.shift(a, (0.6, 0.3), order=1, cval=7.6),
-        lambda a: ndimage.zoom(a, 1.5, order=3),
-        lambda a: ndimage.map_coordinates(a, [[0.5, 1.3, 2.7], [0.2, 3.1, 1.5]], order=3),
-        lambda a: ndimage.affine_transform(a, [[0.9, 0.1], [-0.2, 1.1]], order=3, cval=-300),
+        lambda a: nd.shift(a, (0.6, 0.3), order=1, cval=7.6),
+        lambda a: nd.zoom(a, 1.5, order=3),
+        lambda a: nd.map_coordinates(a, [[0.5, 1.3, 2.7], [0.2, 3.1, 1.5]], order=3),
+        lambda a: nd.affine_transform(a, [[0.9, 0.1], [-0.2, 1.1]], order=3, cval=-300),
     ],
 )
 def test_images_of_integers_have_the_nearest(resample, dtype):
