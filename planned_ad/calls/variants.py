@@ -402,8 +402,8 @@ def another(plan: PlanOfTraces, count: int, broken: Broken | None, call: Call) -
         if isinstance(error, UnsupportedError) and plan._stretched:
             plan._exact |= plan._stretched  # on this way, what masks choose is used for what needs its length
             plan._stretched.clear()
-        elif known and not isinstance(error, PlannedADError) and not is_interruption(error):
-            known = ()  # of a way on which the function does not get there
+        elif known and not is_interruption(error):
+            known = ()  # of a way on which the function does not get there, or is not followed
         else:
             raise
     return add_variant(plan, *call.example(), known)

@@ -210,7 +210,7 @@ class RunTimeList(RowsOfList):
         self.filled = self._number(0)
 
     def __delitem__(self, key: Any) -> None:
-        if type(key) is not int:
+        if type(key) is slice:
             raise self.refuse()
         self.pop(key)
 

@@ -36,7 +36,7 @@ def bisect_replacements(recorder: Recorder) -> dict[int, object]:
 
         @functools.wraps(real, ("__name__", "__doc__"), ())
         def function(a: Any, x: Any, lo: Any = 0, hi: Any = None, **options: Any) -> Any:
-            if inserts and recorder.scopes.depth and type(a) is list:
+            if recorder.scopes.depth and type(a) is list:
                 recorder.follow_lists([a])
             if not inserts and (lo, hi, options) == (0, None, {}) and is_known_order(recorder, a, x):
                 recorder.mark()

@@ -27,6 +27,7 @@ from ..loops.forms import Items, Unchanged
 from ..loops.list_functions import collected_items
 from ..loops.list_order import NO_NAN
 from ..loops.list_room import form_in_rows, serving
+from ..loops.made_lists import followed
 from ..loops.object_copies import objects_in
 from ..loops.run_time_lists import RunTimeList
 from ..loops.stored_forms import Number
@@ -35,6 +36,8 @@ from ..record.decisions import Site
 from ..record.recorder import Recorder
 from ..values.elementwise import elementwise
 
+RESULT = 1  # beside the offset of an instruction, which is even: the list that `sorted` makes
+
 
 def sorting_replacements(recorder: Recorder) -> dict[int, object]:
     """By identity, `sorted`, and what `items.sort()` is written as."""
@@ -42,9 +45,10 @@ def sorting_replacements(recorder: Recorder) -> dict[int, object]:
     @functools.wraps(sorted, ("__name__", "__doc__"), ())
     def in_order(items: Any, /, *, key: Callable[[Any], Any] | None = None, reverse: bool = False) -> Any:
         frame = sys._getframe(1)
+        site = (frame.f_code, frame.f_lasti)
         if issubclass(type(items), (ItemsView, SetOfKeys)):
             return items.in_order(key, reverse)  # type: ignore[union-attr]
-        return ordered_items((frame.f_code, frame.f_lasti), items, key, reverse)
+        return followed(recorder, ordered_items(site, items, key, reverse), (frame.f_code, frame.f_lasti + RESULT))
 
     def put_in_order(items: Any, **options: Any) -> None:
         if type(items) is TracedList and options.keys() <= {"key", "reverse"}:
