@@ -113,3 +113,27 @@ def test_results_that_doubles_do_not_have():
     assert plan(n, 1.0) == f(n, 1.0)
     with pytest.raises(BoundsError, match="a result is an integer of more than 53 bits"):
         plan(n + 3, 1.0)
+
+
+@pytest.mark.parametrize("n", [3, 8, 33])
+@pytest.mark.parametrize("dtype", ["u1", "i1", "u2", "i4", "u8"])
+def test_division_of_long_integers_by_short_ones(dtype, n):
+    def f(u, w):
+        total = np.sum(u)
+        return w * 2.0, total // u, total % u, u // total, (u.astype(np.int64) - 3) // u, (3 - u.astype(np.int64)) % u
+
+    u = (np.arange(n) % 7 + 1).astype(dtype)
+    if dtype == "u8":  # beside which NumPy makes signed ones floats
+        f, g = (lambda u, w: g(u, w)[:4]), f
+    for got, wanted in zip(planned_ad.compile(f, (u, 1.0), check=False)(u, 1.0), f(u, 1.0), strict=True):
+        np.testing.assert_array_equal(got, wanted)
+
+
+def test_members_of_another_integer_type():
+    def f(u, i, w):
+        return w * 2.0, np.isin(u, i)
+
+    u, i = np.array([0, 1, 2, 4_000_000_000], np.uint32), np.array([1, 2, -3], np.int32)
+    plan = planned_ad.compile(f, (u, i, 1.0), check=False)
+    for k in (i, i[::-1].copy(), -i):
+        np.testing.assert_array_equal(plan(u, k, 1.0)[1], np.isin(u, k))

@@ -323,6 +323,18 @@ def _divmod_float(builder, a, b, dtype):
     return builder.select(by_zero, whole, floor), rest
 
 
+def _lane_by_lane(builder, name, a, b, dtype):
+    """As the processor divides integers. (LLVM fails at some vectors of long ones whose upper bits it knows.)"""
+    n, divide = lanes_of(a), getattr(builder, name)
+    if n == 1 or dtype.itemsize < 8:
+        return divide(a, b)
+    found = a
+    for lane in map(ir.IntType(32), range(n)):
+        quotient = divide(builder.extract_element(a, lane), builder.extract_element(b, lane))
+        found = builder.insert_element(found, quotient, lane)
+    return found
+
+
 def _divmod_int(builder, a, b, dtype):
     """Floor division and remainder of integers; division by zero gives 0, as NumPy (with its warning) does."""
     n = lanes_of(a)
@@ -330,11 +342,11 @@ def _divmod_int(builder, a, b, dtype):
     by_zero = builder.icmp_signed("==", b, zero)
     safe = builder.select(by_zero, one, b)
     if dtype.kind == "u":
-        quotient, rest = builder.udiv(a, safe), builder.urem(a, safe)
+        quotient, rest = (_lane_by_lane(builder, name, a, safe, dtype) for name in ("udiv", "urem"))
     else:
         minus = builder.icmp_signed("==", b, constant(dtype, -1, n))
         safe = builder.select(minus, one, safe)  # the smallest integer / -1 overflows: negate instead
-        quotient, rest = builder.sdiv(a, safe), builder.srem(a, safe)
+        quotient, rest = (_lane_by_lane(builder, name, a, safe, dtype) for name in ("sdiv", "srem"))
         quotient = builder.select(minus, builder.neg(a), quotient)
         differ = builder.icmp_signed("<", builder.xor(rest, b), zero)
         adjust = builder.and_(builder.icmp_signed("!=", rest, zero), differ)
