@@ -294,6 +294,10 @@ def _bisect_right(items: Any, value: Any, low: Any, high: Any) -> Any:
     return low
 
 
+def _either(test: Any, one: Any, other: Any) -> Any:
+    return one if test else other
+
+
 def _counted(counts, values):
     """What `counts.update(values)` does, of a `Counter`."""
     for value in values:

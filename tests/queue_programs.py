@@ -110,6 +110,51 @@ def running_median(x):
     return s
 
 
+def median_of_the_last(x):
+    window = sorted(x[:5])
+    s = window[2]
+    for i in range(5, len(x)):
+        window.pop(bisect.bisect_left(window, x[i - 5]))
+        bisect.insort(window, x[i])
+        s += window[2] * x[i]
+    return s
+
+
+def median_by_deleting(x):
+    window = sorted(x[:5])
+    s = window[2]
+    for i in range(5, len(x)):
+        del window[bisect.bisect_left(window, x[i - 5])]
+        bisect.insort(window, x[i])
+        s += window[2] * x[i]
+    return s
+
+
+def heap_sorted(x):
+    items = list(x)
+
+    def sift(items, start, end):
+        root = start
+        while True:
+            child = root * 2 + 1
+            if child > end:
+                break
+            if child + 1 <= end and items[child] < items[child + 1]:
+                child += 1
+            if items[root] < items[child]:
+                items[root], items[child] = items[child], items[root]
+                root = child
+            else:
+                break
+
+    for start in range((len(items) - 2) // 2, -1, -1):
+        sift(items, start, len(items) - 1)
+    for end in range(len(items) - 1, 0, -1):
+        items[end], items[0] = items[0], items[end]
+        sift(items, 0, end - 1)
+    return sum((k + 1) ** 0.5 * v for k, v in enumerate(items))
+
+
 def inserted_in_front(x):
     a = []
     s = 0.0
@@ -180,5 +225,5 @@ def copies_of_the_last_few(x):
 LOOPS = [
     largest_in_a_window, first_in_first_out, the_last_few, from_both_ends, breadth_first, halved_intervals,
     inserted_in_order, running_median, inserted_in_front, longest_rising, extended_by_a_part, filtered_and_more,
-    replaced_by_those_below, copies_of_the_last_few,
+    replaced_by_those_below, copies_of_the_last_few, median_of_the_last, median_by_deleting,
 ]  # fmt: skip

@@ -12,7 +12,7 @@ import planned_ad
 from planned_ad.trace import trace
 
 from .interpreted_plans import InterpretedPlan
-from .queue_programs import LOOPS
+from .queue_programs import LOOPS, heap_sorted
 from .random_queues import N, function
 from .sweeps import name_of, rotated
 from .test_lists_of_lists import assert_right
@@ -62,3 +62,11 @@ def test_what_a_queue_is() -> None:
     plan = planned_ad.compile(f, (x,), check=False)
     for other in (x, -x):
         assert plan(other) == pytest.approx(f(other)) == pytest.approx(1 + sum(other[other > 0][-3:]))
+
+
+def test_loops_that_are_left_at_once_somewhere() -> None:
+    """The last call of `sift` leaves its loop before it does anything; the others are recorded as loops."""
+    x = np.random.default_rng(0).normal(size=N)
+    assert_right(heap_sorted, InterpretedPlan(heap_sorted, x), 1, 4)
+    (loop,) = trace(heap_sorted, (x,)).unrolled
+    assert loop.reason == "is left at once"

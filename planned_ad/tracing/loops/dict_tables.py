@@ -242,21 +242,21 @@ class DictTable(ListInTrace):
     def __getitem__(self, key: Any) -> Any:
         place, inside = self._place(key)
         found = self._is_there(key, place, inside)
+        if type(found) is not ScalarTracer and found:
+            return self._value(place)
+        if self.default_factory is not None:
+            return self.setdefault(key, self.default_factory())
+        if self.kind is collections.Counter:
+            return self.get(key, 0)
         if type(found) is not ScalarTracer:
-            if not found:
-                raise KeyError(key)
-        elif self.room.form is None and self.kind is dict and self.recorder.scopes.depth:
+            raise KeyError(key)
+        if self.room.form is None and self.kind is dict and self.recorder.scopes.depth:
             self._record_other_side_first()
             raise KeyError(key)  # as far as the trace is, nothing was put there
-        elif self.default_factory is not None:
-            return self.setdefault(key, self.default_factory())
-        elif self.kind is collections.Counter:
-            return self.get(key, 0)
-        elif is_caught(KeyError):
+        if is_caught(KeyError):
             raise self.refuse()
-        else:
-            self.recorder.scopes.require_after(self.recorder.value_of(found), RAISES, NOT_A_KEY)
-            self._read = (key, place)
+        self.recorder.scopes.require_after(self.recorder.value_of(found), RAISES, NOT_A_KEY)
+        self._read = (key, place)
         return self._value(place)
 
     def _record_other_side_first(self) -> None:

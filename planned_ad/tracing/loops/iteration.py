@@ -302,7 +302,7 @@ class LoopIterator:
         if self.takers and is_followed and self.exits is None:
             self.exits = exits_of(frame, self.takers)
         self.decided = is_followed or self.position > 0
-        together = site not in decisions.unrolled and is_followed
+        together = is_followed and not recorder.scopes.is_unrolled(site, frame)
         if isinstance(length, RunTime):
             if together:
                 self.begin, self.end = 0, -1

@@ -13,8 +13,9 @@ import functools
 import inspect
 import sys
 import types
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,47 @@ MEMBERS = ("value", "name", "_value_", "_name_")
 KEPT = frozenset(("__class__", "__doc__", "__getattribute__", "__init__", "__init_subclass__", "__new__"))
 PLAIN = (str, int, float, bool, bytes, type(None))  # what no text but a `str` is equal to
 ASKED_FOR = ("__bool__", "__radd__", "__index__", "__int__", "__float__", "__call__", "__array__")
-
+# What of a text is again a text, a truth or a number: one for each that it may be.
+METHODS_OF_TEXTS = frozenset(
+    [
+        "__getitem__",
+        "__add__",
+        "__radd__",
+        "__mul__",
+        "__rmul__",
+        "__contains__",
+        "__lt__",
+        "__le__",
+        "__gt__",
+        "__ge__",
+        "capitalize",
+        "casefold",
+        "count",
+        "endswith",
+        "find",
+        "index",
+        "isalnum",
+        "isalpha",
+        "isdigit",
+        "islower",
+        "isspace",
+        "isupper",
+        "lower",
+        "lstrip",
+        "removeprefix",
+        "removesuffix",
+        "replace",
+        "rfind",
+        "rstrip",
+        "startswith",
+        "strip",
+        "swapcase",
+        "title",
+        "upper",
+        "zfill",
+    ]
+)
+MOST_TEXTS = 256
 
 Text = str | enum.Enum | None
 
@@ -149,6 +190,8 @@ class Letter:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
+        if name in METHODS_OF_TEXTS:
+            return functools.partial(ask, self, name)
         found = self.attributes(name)
         if found is not None:
             return found
@@ -163,15 +206,20 @@ class Letter:
             return None
         if name not in MEMBERS:
             return self.defined(name)
-        values = [getattr(text, name) for text in self.letters.texts]
-        kinds = set(map(type, values))
+        return self.each([getattr(text, name) for text in self.letters.texts])
+
+    def each(self, values: Sequence[Any], code: Any = None) -> Any:
+        """What there is for each text, where these are texts, or numbers of one class; `code`: of which one."""
+        kinds, code = set(map(type, values)), self.code if code is None else code
         if kinds == {str}:
             texts = tuple(dict.fromkeys(values))
+            if len(texts) == 1:
+                return texts[0]
             places = self.recorder.concrete(np.array([*map(texts.index, values)]))
-            return Letter(Letters(texts, self.letters.is_chosen), places[self.code].item())
-        if kinds not in ({int}, {float}) or not all(abs(value) < 1 << 53 for value in values):
+            return Letter(Letters(texts, self.letters.is_chosen), places[code].item())
+        if kinds not in ({int}, {float}, {bool}) or not all(abs(value) < 1 << 53 for value in values):
             return None
-        return self.recorder.concrete(np.array(values))[self.code].item()
+        return self.recorder.concrete(np.array(values))[code].item()
 
     def defined(self, name: str) -> Any:
         """A method or a property of the one class that all are of."""
@@ -218,14 +266,35 @@ def follows_from(
     return False if code in others else True if len(others) == count - 1 else None
 
 
-def _asking(name: str) -> None:
-    def asked(self: Letter, *args: Any, **kwargs: Any) -> Any:
-        text = self.known("itself")
-        return (
-            args[0] + text if name == "__radd__" and isinstance(args[0], str) else getattr(text, name)(*args, **kwargs)
-        )
+def ask(letter: Letter, name: str, *args: Any, **options: Any) -> Any:
+    """What a method says of each text it may be, beside each that another one may; else of the text that it is."""
+    others = [k for k, arg in enumerate(args) if type(arg) is Letter]
+    texts, code = letter.letters.texts, letter.code
+    beside: Sequence[Any] = (None,)
+    if others:
+        beside = args[others[0]].letters.texts
+        code = code * len(beside) + args[others[0]].code
+    are_texts = {*map(type, texts), *(map(type, beside) if others else ())} == {str} and not options
+    are_known = len(others) < 2 and all(type(arg) in (Letter, slice, tuple, *PLAIN) for arg in args)
+    if name in METHODS_OF_TEXTS and are_texts and are_known and len(texts) * len(beside) <= MOST_TEXTS:
+        known = [[other if k in others else arg for k, arg in enumerate(args)] for other in beside]
+        try:
+            found = letter.each([answer(text, name, given) for text in texts for given in known], code)
+        except (IndexError, TypeError, ValueError):
+            found = None  # which the text that it is may not raise
+        if found is not None:
+            return found
+    return answer(letter.known("itself"), name, args, options)
 
-    setattr(Letter, name, asked)
+
+def answer(text: Any, name: str, args: Sequence[Any], options: Mapping[str, Any] = MappingProxyType({})) -> Any:
+    if name == "__radd__" and isinstance(args[0], str):
+        return args[0] + text
+    return getattr(text, name)(*args, **options)
+
+
+def _asking(name: str) -> None:
+    setattr(Letter, name, lambda self, *args, **options: ask(self, name, *args, **options))
 
 
 for _name in (*vars(str), *ASKED_FOR):

@@ -449,6 +449,8 @@ class LoopTrace:
     def left_early(self) -> BaseException:
         """The body has left the loop, on no test of its own: perhaps what one side of a branch returned was tested."""
         site = self.branches.half_known()
+        if site is None and self.passes == 1 and self.exits is not None:
+            return self.recorder.scopes.unroll_in(self.scope, self.frame, "is left at once", self.line)
         if site is None:
             return self.unrolled("is left early")
         self.recorder.scopes.decisions.other_first.add(site)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ... import control
 from ...python.sets_in_order import FrozenInOrder, SetInOrder
 from ...python.written_calls import is_in, item_of, item_or_default
 from ..record.recorder import Recorder
@@ -45,7 +46,19 @@ def membership_replacements(recorder: Recorder) -> dict[int, object]:
             found = read(row, args[0], lambda item, k: item.get(k, *args[1:]))
             if found is not None:
                 return found.item
+            found = item_or_traced(row, *args) if len(args) == 2 and not is_plain_key(args[1]) else None
+            if found is not None:
+                return found.item
         return item_of(row.holder, *row.keys).get(*args)
+
+    def item_or_traced(row: ChosenRow, key: Any, default: Any) -> Found | None:
+        """What is there, or something that is computed: as a test chooses."""
+        known = next((value for item in row.items for value in item.values()), None)
+        there = read(row, key, lambda item, k: int(k in item))
+        held = None if there is None else read(row, key, lambda item, k: item.get(k, known))
+        if there is None or held is None:
+            return None
+        return Found(recorder.namespace.function(control._either)(there.item != 0, held.item, default))
 
     def read(row: ChosenRow, key: Any, item_at: Callable[[Any, Any], Any]) -> Found | None:
         choices = among([k for item in row.items for k in item], key)

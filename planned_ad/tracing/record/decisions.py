@@ -75,6 +75,7 @@ class Decisions:
 
     unrolled: dict[Site, Unrolled] = field(default_factory=dict)
     given: frozenset[Site] = frozenset()  # of these, the ones that another trace has found
+    unrolled_in: dict[tuple[Site, object], Unrolled] = field(default_factory=dict)  # where they are left at once
     first: dict[Site, int] = field(default_factory=dict)  # iterations at the beginning recorded one by one
     last: dict[Site, int] = field(default_factory=dict)  # and at the end
     kept: set[Site] = field(default_factory=set)  # short loops around loops that are recorded once: they are too
@@ -265,6 +266,6 @@ class Decisions:
         lines = set(rolled)
         return tuple(
             loop
-            for loop in {**self.long, **self.unrolled}.values()
+            for loop in (*self.unrolled_in.values(), *{**self.long, **self.unrolled}.values())
             if loop.reason != NO_STATEMENT or loop.line not in lines
         )

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
 from ...python.comprehensions import asks_whether_in, reads_an_item
+from ...python.frames import user_frames
 from ...python.source import Line
 from ...regions.affine import Affine, Extent, Ranges, extremes
 from ...regions.bounds import Iterations
@@ -286,6 +287,26 @@ class Scopes:
                 self.decisions.unrolled[scope.site] = Unrolled(line=line, reason=reason)
                 break
         return Restart()
+
+    def unroll_in(self, scope: Scope, frame: types.FrameType, reason: str, line: Line) -> Restart:
+        """The trace starts again with this loop unrolled in this place alone; or without what was attempted."""
+        if self.decisions.attempt is not None:
+            return self.give_up(self.decisions.attempt, for_good=True)
+        assert scope.site is not None
+        around = self.open[: self.open.index(scope)]
+        self.decisions.unrolled_in[scope.site, self.place_of(frame, around)] = Unrolled(line=line, reason=reason)
+        return self.restart()
+
+    def place_of(self, frame: types.FrameType, around: Sequence[Scope]) -> object:
+        """Where a loop is met: the calls that are running, and the loops around that are recorded."""
+        calls = [(found.f_code, found.f_lasti) for found in user_frames(frame)]
+        return *calls[1:], *(scope.site for scope in around if scope.site is not None)
+
+    def is_unrolled(self, site: Site, frame: types.FrameType) -> bool:
+        decisions = self.decisions
+        if site in decisions.unrolled or not decisions.unrolled_in:
+            return site in decisions.unrolled
+        return (site, self.place_of(frame, self.open)) in decisions.unrolled_in
 
     def give_up(self, attempt: Attempt, for_good: bool) -> Restart:
         """The trace starts again with what was decided before an attempt."""
