@@ -183,7 +183,7 @@ class Leaving:
     def may_be_less(self) -> bool:
         """Whether the length may come out as less than zero."""
         loop = self.loop
-        return loop.count is None and self.recorder.scopes.bounds(exact(loop.whole_trips))[0] < 0
+        return loop.count is None and self.recorder.scopes.bounds_around(exact(loop.whole_trips), loop.index)[0] < 0
 
     def trips(self) -> Any:
         """How often the loop has run: an integer, or one that is traced."""

@@ -38,7 +38,7 @@ from .prefixes import Prefixes
 from .sides import Active, Node, Side, ways_of
 from .state import State, capture
 from .stored_forms import Array
-from .unassigned import begun_without
+from .unassigned import begun_before, begun_without
 from .unnoticed_reads import unnoticed
 from .written_lists import lay_down
 
@@ -386,7 +386,8 @@ class Branches:
         refuse = splits.or_split(self.recorder, active.site, self.loop.copies.refused)
         if place.kind != "local" or place.owner is not self.loop.frame:
             return Copy(names, NONE, refuse)
-        return Copy(names, NONE, lambda reason, first: begun_without(self.loop, place.key) or refuse(reason, first))
+        around = begun_before(self.loop)
+        return Copy(names, NONE, lambda why, first: begun_without(self.loop, place.key, around) or refuse(why, first))
 
     def direct(self, active: Active, now: State) -> dict[Key, NextArray]:
         """The arrays that a side which ends with the body leaves where the loop hands them on.

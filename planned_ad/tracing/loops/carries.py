@@ -356,7 +356,7 @@ class Joiner:
         """The form of what gets longer by `step` each time; None where who knows how often."""
         recorder, copies = self.recorder, self.recorder.copies
         trips = self.trips()
-        if trips is None or recorder.scopes.bounds(trips)[0] < 0:
+        if trips is None or recorder.scopes.bounds_around(trips, self.index)[0] < 0:
             return None
         most = recorder.scopes.bounds(start + trips * step)[1]
         base = np.empty((max(start, most), *rest), dtype)

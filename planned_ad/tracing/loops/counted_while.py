@@ -73,7 +73,7 @@ class CountedWhile(LoopTrace):
         if self.limit is not None:
             last = self.recorder.scopes.decisions.last.get(self.site, 0)
             self.least = self.limit - last if self.least is None else self.lesser(self.least, self.limit - last)
-            if self.recorder.scopes.bounds(self.least)[0] < 0 and (last or self.breaks):
+            if self.recorder.scopes.bounds_around(self.least, self.index)[0] < 0 and (last or self.breaks):
                 raise self.unrolled("may end before it begins")
 
     def body_begins(self) -> None:

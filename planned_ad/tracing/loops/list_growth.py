@@ -174,7 +174,7 @@ class Growth:
         """Whether it is known how many iterations there are, which the loops around may move."""
         loop = self.loop
         is_known = loop.count is None and loop.counts_iterations
-        return is_known and loop.recorder.scopes.bounds(exact(loop.whole_trips))[0] >= 0
+        return is_known and loop.recorder.scopes.bounds_around(exact(loop.whole_trips), loop.index)[0] >= 0
 
     def _know_lists(self, grown: Grown, new: list[Any]) -> None:
         """What is in lists is copied: where that could be seen, or it is written to, they stay the lists they are."""

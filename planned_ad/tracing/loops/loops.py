@@ -348,7 +348,8 @@ class LoopTrace:
             storage.reads.clear()
         self.copies.close()
         finished = {key: (place, leaving.finished(value, place.name)) for key, (place, value) in after.items()}
-        for key in self.unset & finished.keys():
+        around = [scope.loop.unset for scope in recorder.scopes.open if scope.loop is not None]
+        for key in (self.unset & finished.keys()).difference(*around):  # of those it may come later
             place, value = finished[key]
             found = value.assigned() if type(value) is NoneOrValue else None
             finished[key] = place, unassigned.lost(self, place.name) if found is None else found
@@ -359,7 +360,7 @@ class LoopTrace:
     @property
     def certainly_runs(self) -> bool:
         """Whether there is at least one iteration."""
-        return self.count is None and self.recorder.scopes.bounds(exact(self.whole_trips))[0] > 0
+        return self.count is None and self.recorder.scopes.bounds_around(exact(self.whole_trips), self.index)[0] > 0
 
     @property
     def runs_evenly(self) -> bool:

@@ -6,7 +6,7 @@ itself, which gives them one.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
 from ...python.liveness import is_missed
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from .recorded_loop import RecordedLoop
 
 
-def begun_without(loop: RecordedLoop, name: str) -> BaseException | None:
+def begun_without(loop: RecordedLoop, name: str, around: Iterable[RecordedLoop] | None = None) -> BaseException | None:
     """What to raise where a variable is read that only some iterations may have given a value; None where it stays.
 
     Of the function's own variables, which hold nothing before the loop, the trace starts again with None in them:
     what reads them needs a number or array, and where there is none the function has an error too, which nothing
-    handles.
+    handles. So it is in the loops `around`, by default those that are being recorded.
     """
     scopes = loop.recorder.scopes
     known = scopes.decisions.unset.setdefault(loop.site, set())
@@ -34,9 +34,19 @@ def begun_without(loop: RecordedLoop, name: str) -> BaseException | None:
         return begun_with_one(loop)
     if not is_own or is_missed(loop.frame, name):
         return None
-    known.add(name)
+    around = begun_before(loop) if around is None else around
+    for other in (loop, *around):  # whose earlier iterations may have given it one
+        found = scopes.decisions.unset.setdefault(other.site, set())
+        if found is not None and key not in other.origin.values and name not in held_at_first(other):
+            found.add(name)
     loop.recorder.watch.off()
     return scopes.restart()
+
+
+def begun_before(loop: RecordedLoop) -> list[RecordedLoop]:
+    """The loops around it in the same call, which are being recorded."""
+    found = [scope.loop for scope in loop.recorder.scopes.open if scope.loop is not None]
+    return [around for around in found if around is not loop and around.frame is loop.frame]
 
 
 def held_at_first(loop: RecordedLoop) -> Collection[str]:
@@ -64,8 +74,10 @@ def refuse_lost(loop: RecordedLoop, name: str, reason: str) -> BaseException:
 def lost(loop: RecordedLoop, name: str) -> Lost:
     """What a variable holds that an iteration of the loop may have given a value."""
 
+    around = begun_before(loop)
+
     def refuse(why: str, _: bool) -> BaseException:
-        again = begun_without(loop, name) or begun_with_one(loop, is_last_resort=True)
+        again = begun_without(loop, name, around) or begun_with_one(loop, is_last_resort=True)
         return again or loop.recorder.scopes.unroll_innermost(why, loop.line)
 
     return Lost(loop.recorder, name, refuse=refuse)

@@ -7,6 +7,7 @@ A trace may find that it began wrongly: a loop whose body needs the number behin
 from __future__ import annotations
 
 import functools
+import itertools
 import types
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -251,6 +252,11 @@ class Scopes:
     def bounds(self, expression: Extent) -> tuple[int, int]:
         """The least and the greatest value of an expression over the iterations of the loops around that run."""
         return self.bounds_over(expression, self.ranges)
+
+    def bounds_around(self, expression: Extent, index: int) -> tuple[int, int]:
+        """As `bounds`, over the loops around the one with this index: whether it runs at all is not known."""
+        ranges = itertools.takewhile(lambda item: item[0] != index, self.ranges.items())
+        return self.bounds_over(expression, dict(ranges))
 
     def bounds_over(self, expression: Extent, ranges: Ranges) -> tuple[int, int]:
         if isinstance(expression, int):
