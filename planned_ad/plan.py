@@ -449,10 +449,10 @@ def _slow_path(plan: Plan, row: CallKind, variant: Variant, *arguments: Any, **k
         raise
     if not row.takes_arguments:
         return run_reverse(plan, variant.trace.name, arguments, keywords)
-    following = None if row.is_half else next_call(plan, row, variant)
-    if following is not None:
+    if not row.is_half and (following := next_call(plan, row, variant)) is not None:
         return following(*arguments, **keywords)
     if variant not in plan._variants:  # it was the first one when its call was looked up
+        plan._forget_calls()
         return getattr(plan, row.attribute)(*arguments, **keywords)
     return replay(plan, called, lambda chosen: chosen.entry(row.name))
 

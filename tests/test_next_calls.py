@@ -115,3 +115,14 @@ def test_threads():
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def test_what_replaces_a_trace_may_fail():
+    """A call that was looked up for a trace which did not stay finds the one that did."""
+    x = np.array([0.2, 0.1, 0.3])
+    plan = planned_ad.compile(weighted, (x,), check=False)
+    plan.gradient(x)
+    looked_up = plan.__dict__["gradient"]
+    plan._variants[:] = [planned_ad.compile(weighted, (x[::-1].copy(),), check=False)._variants[0]]
+    assert plan.__dict__["gradient"] is looked_up  # of a trace that the plan has no more
+    np.testing.assert_array_equal(plan.gradient(np.array([0.3, 0.1, 0.2])), slope(np.array([0.3, 0.1, 0.2])))

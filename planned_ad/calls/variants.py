@@ -320,6 +320,7 @@ def replay(
                 done, result = attempt([found], called, entry_of, final=True)
         except BaseException as error:
             plan._variants[:], plan._options["max_steps"] = kept, steps
+            plan._forget_calls()
             if isinstance(error, Exception) and not isinstance(error, PlannedADError):
                 run_on_copies(plan._f, call)  # which raises it with numbers in it, not with what stands for them
             raise
