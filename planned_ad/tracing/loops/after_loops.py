@@ -97,8 +97,7 @@ class Leaving:
         items = [self.survivor(item) for item in parts[2]]
         is_one = is_made_of_arrays(parts[0]) or parts[0] is NoneOrValue or isinstance(parts[0], Letters | RecordKind)
         if is_one:  # put together when the loop is over
-            forms = (item if isinstance(item, HandedOn) else Unchanged(item) for item in items)
-            return Items(parts[0], parts[1], tuple(forms))
+            return Items(parts[0], parts[1], tuple(map(as_form, items)))
         return put_together(parts[0], parts[1], items)
 
     def memory(self, label: str, dtype: np.dtype, shape: tuple[int, ...]) -> Buffer:
@@ -202,6 +201,16 @@ class Leaving:
         assert isinstance(length, Affine)
         value = self.recorder.builder.index_value(length)
         return self.recorder.apply("maximum", value, self.recorder.constant(0, np.int64))
+
+
+def as_form(value: Any) -> HandedOn:
+    """Of what is left in memory, or known, or a tuple of such."""
+    if isinstance(value, HandedOn):
+        return value
+    is_mixed = isinstance(value, tuple) and any(isinstance(as_form(item), Items | InMemory) for item in value)
+    if not is_mixed:
+        return Unchanged(value)
+    return Items(type(value), tuple(range(len(value))), tuple(map(as_form, value)))
 
 
 def counts(carry: HandedOn | None) -> bool:

@@ -49,6 +49,7 @@ from .held import (
     is_made_of_arrays,
     is_made_of_attributes,
     is_number,
+    is_tuple_of_numbers,
     memory_of,
     number_type,
     optional_parts,
@@ -159,10 +160,27 @@ def optional_form(form: HandedOn) -> tuple[HandedOn, HandedOn | None] | None:
 
 
 def is_form_of_held(form: HandedOn) -> bool:
-    """Whether something of this form is a number, or an array."""
+    """Whether something of this form is a number, an array, or a tuple of numbers."""
     if isinstance(form, Unchanged):
-        return is_number(form.value) or type(form.value) is ArrayTracer
-    return isinstance(form, Number | Count | Array)
+        return is_number(form.value) or type(form.value) is ArrayTracer or is_tuple_of_numbers(form.value)
+    return isinstance(form, Number | Count | Array) or is_form_of_tuple(form)
+
+
+def is_form_of_tuple(form: HandedOn) -> bool:
+    if not isinstance(form, Items) or not (isinstance(form.kind, type) and issubclass(form.kind, tuple)):
+        return False
+    known = (part.value if isinstance(part, Unchanged) else None for part in form.items)
+    return all(
+        isinstance(part, Number | Count) or is_form_of_tuple(part) or is_number(value) or is_tuple_of_numbers(value)
+        for part, value in zip(form.items, known)
+    )
+
+
+def filler_of(form: HandedOn) -> Any:
+    """What is left in memory where there is None."""
+    if isinstance(form, Items):
+        return put_together(form.kind, form.keys, [filler_of(part) for part in form.items])
+    return form.value if isinstance(form, Unchanged) else 0
 
 
 @dataclass(eq=False)
@@ -303,8 +321,7 @@ class Items(HandedOn):
 
     def parts_of(self, value: Any) -> list[Any] | None:
         if self.kind is NoneOrValue:
-            held = self.items[1]
-            return optional_parts(value, held.value if isinstance(held, Unchanged) else 0)
+            return optional_parts(value, filler_of(self.items[1]))
         if isinstance(self.kind, Letters | RecordKind):
             number = self.kind.code_of(value) if isinstance(self.kind, Letters) else self.kind.row_of(value)
             return None if number is None else [number]

@@ -157,12 +157,18 @@ def number_type(value: Any) -> tuple[np.dtype, bool]:
 
 
 def optional_parts(value: Any, filler: Any) -> list[Any] | None:
-    """Of None, a number or array, or what is either: whether there is one, and that; None of anything else."""
+    """Of None, a number, array or tuple of numbers, or what is either: whether there is one, and that; else None."""
     if value is None:
         return [False, filler]
     if type(value) is NoneOrValue:
         return [value.present, value.held]
-    return [True, value] if is_number(value) or is_plain_array(value) else None
+    return [True, value] if is_number(value) or is_plain_array(value) or is_tuple_of_numbers(value) else None
+
+
+def is_tuple_of_numbers(value: Any) -> bool:
+    """Whether it is a tuple of numbers, or of such tuples."""
+    is_tuple = type(value) is tuple or (isinstance(value, tuple) and hasattr(value, "_fields"))
+    return is_tuple and all(is_number(item) or is_tuple_of_numbers(item) for item in value)
 
 
 def is_plain_array(value: Any) -> bool:
@@ -171,7 +177,9 @@ def is_plain_array(value: Any) -> bool:
 
 
 def zero_like(number: Any) -> Any:
-    """A known number of the same type."""
+    """A known number of the same type; of a tuple, one of such."""
+    if isinstance(number, tuple):
+        return put_together(type(number), (), [zero_like(item) for item in number])
     dtype, is_python = number_type(number)
     return dtype.type(0).item() if is_python else dtype.type(0)
 

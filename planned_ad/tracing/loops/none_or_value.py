@@ -22,11 +22,12 @@ from ...python.shadows import is_user_frame
 from ...python.statements import while_part
 from ...tape.guards import RAISES
 from ..record.lost_variables import Lost
+from ..record.promotion import operand
 from ..record.storage import Storage
 from ..record.traced import Traced, TracedArray
 from ..values.array_tracer import ArrayTracer
 from ..values.indexing import KEYS, Keys
-from ..values.operators import BINARY, Arithmetic
+from ..values.operators import BINARY, COMPARISONS, Arithmetic
 from ..values.scalar_tracer import ScalarTracer
 from .places import Key, Place, write_state
 from .state import capture
@@ -42,7 +43,7 @@ UNASSIGNED = "a variable is read to which nothing has been assigned"
 
 
 class NoneOrValue(Arithmetic):
-    """None, or a number or an array of real numbers."""
+    """None, or a number, an array of real numbers or a tuple of numbers."""
 
     __slots__ = ("held", "present", "recorder")
     may_be_none = True
@@ -100,7 +101,7 @@ class NoneOrValue(Arithmetic):
             value = held.read()
             storage = held.storage
             storage.value, storage.buffer, storage.depth = value, None, recorder.scopes.depth  # what reads it uses this
-        elif self.is_array:
+        elif self.is_array or self.is_tuple:
             return None
         else:  # a number that is known, of which there is a value of its own here
             known = recorder.value_of(held)
@@ -133,12 +134,14 @@ class NoneOrValue(Arithmetic):
         return self.recorder.value_of(self.needed())
 
     def operand(self) -> Any:
-        return self.traced().operand()
+        return operand(self.recorder, self.traced())
 
     def sources(self) -> Iterator[Any]:
-        for part in (self.present, self.held):
+        waiting = [self.present, self.held]
+        for part in waiting:
             if issubclass(type(part), Traced):
                 yield from part.sources()
+            waiting += part if isinstance(part, tuple) else ()
 
     def storages(self) -> Iterator[Storage]:
         if self.is_array:
@@ -147,6 +150,10 @@ class NoneOrValue(Arithmetic):
     @property
     def is_array(self) -> bool:
         return issubclass(type(self.held), TracedArray)
+
+    @property
+    def is_tuple(self) -> bool:
+        return isinstance(self.held, tuple)
 
     def __getattr__(self, name: str) -> Any:
         if not is_user_frame(sys._getframe(1)):  # only what the program asks for is a test
@@ -217,6 +224,21 @@ def _on_what_it_is(operation: Callable[..., Any]) -> Callable[..., Any]:
 for _name in (*(f"i{name}" for name in BINARY if name != "divmod"), "ipow", "matmul", "imatmul"):
     setattr(NoneOrValue, f"__{_name}__", _on_what_it_is(getattr(operator, _name)))
 NoneOrValue.__rmatmul__ = lambda self, other: operator.matmul(other, self.needed())  # type: ignore[attr-defined]
+
+
+def _unless_tuple(name: str, inherited: Callable[..., Any]) -> Callable[..., Any]:
+    def method(self: NoneOrValue, *others: Any) -> Any:
+        if not self.is_tuple:
+            return inherited(self, *others)
+        return getattr(self.needed(), name, lambda *_: NotImplemented)(*others)
+
+    return method
+
+
+for _name in (*BINARY, *(f"r{name}" for name in BINARY), "pow", "rpow", *COMPARISONS):
+    _own = f"__{_name}__"
+    if _own not in vars(NoneOrValue) and hasattr(NoneOrValue, _own):
+        setattr(NoneOrValue, _own, _unless_tuple(_own, getattr(NoneOrValue, _own)))
 
 
 def decided(obj: Any) -> Any:
