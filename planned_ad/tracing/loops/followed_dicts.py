@@ -28,7 +28,7 @@ from .dict_of_items import (
     times_replaced,
 )
 from .dict_room import TableRoom, table_room
-from .dict_tables import DICTS, DictTable, is_item
+from .dict_tables import DictTable, is_item
 from .index_tests import written_out_for_key
 from .list_in_trace import is_traced_list
 from .made_lists import followed
@@ -199,11 +199,20 @@ def follow_dicts(recorder: Recorder, frame: types.FrameType, texts: Collection[A
 
 
 def follow_grown_dicts(recorder: Recorder, grown: Iterable[Any]) -> None:
-    """Dicts that get longer in a loop, by texts, are tables, unless that was tried."""
+    """Dicts that get longer in a loop, by keys that are known, are tables, unless that was tried.
+
+    Dicts of lists and sets, too, whose keys are known, where data say which are there.
+    """
     decisions, dicts = recorder.scopes.decisions, recorder.flow.dicts
-    found = {dicts[id(items)][1]: items for items in grown if type(items) in DICTS and id(items) in dicts}
+    found = {dicts[id(items)][1]: items for items in grown if id(items) in dicts}
     for site, items in found.items():
-        room = table_room(recorder, items) if all(map(texts_in, items)) else None
+        is_of_places = type(items) is set or has_items(items)
+        if is_of_places and site not in decisions.plain | decisions.placed and all(map(is_all_known, items)):
+            decisions.place(site)  # data say which of the keys that are known are there
+            raise recorder.scopes.restart()
+        if type(items) is set:
+            continue
+        room = table_room(recorder, items)
         if room is not None and site not in decisions.plain and site not in decisions.tables:
             decisions.tables[site] = replace(room, order=None)
             raise recorder.scopes.restart()

@@ -36,9 +36,10 @@ def written_out_for_key(recorder: Recorder, key: Any) -> BaseException | None:
     """What to raise where loops that are written out know the key of a dict; None where it depends on data.
 
     So it does where numbers in tables and the indices alone give it, and they are not run often. Once there are dicts
-    or sets with keys of data, all of them are in memory, and loops are loops.
+    or sets with keys of data, all of them are in memory, and loops are loops; so they are where data decide whether
+    there is such a key.
     """
-    if recorder.scopes.decisions.placed:
+    if recorder.scopes.decisions.placed or (recorder.scopes.depth and recorder.scopes.loop.branches.active):
         return None
     parts = [part for part in (key if type(key) is tuple else (key,)) if not is_all_known(part)]
     used: set[int] = set()
