@@ -8,7 +8,7 @@ from ..tape.found_outside import Outside
 from ..trace import Trace
 from ..tracing.record.decisions import Decisions
 from .check.checked import Checked
-from .check.checked_traces import HasHistory, traced_and_checked
+from .check.checked_traces import HasHistory, traced_after, traced_and_checked
 from .outside.watch import Watch
 
 
@@ -47,7 +47,10 @@ def traced_and_watched(
         if watches[0].holds():
             return traced, found, watches[0]
         after = traced.decisions
-    return traced, found, Watch(traced.outside)  # it moves on with each run, and is looked at from where it is now
+    # It moves on with each run: the trace is of where it is now, and is not compared once more, which is a run.
+    outside = Outside(**known, has_history=plan._has_history, is_again=True)
+    traced = traced_after(plan._f, args, kwargs, tracing | {"outside": outside}, after)
+    return traced, found, Watch(traced.outside)
 
 
 def found_so_far(plan: Any, branches: int) -> Decisions | None:

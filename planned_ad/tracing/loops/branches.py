@@ -38,7 +38,7 @@ from .prefixes import Prefixes
 from .sides import Active, Node, Side, ways_of
 from .state import State, capture
 from .stored_forms import Array
-from .unassigned import begun_before, begun_without
+from .unassigned import begun_before, begun_without, own_default
 from .unnoticed_reads import unnoticed
 from .written_lists import lay_down
 
@@ -286,7 +286,8 @@ class Branches:
             elif old is ABSENT and is_read_first(place, new):
                 continue
             elif (old is ABSENT or new is ABSENT) and may_be_asked_for(place):
-                raise self.refused(f"sets or deletes `{place.name}` on one side of a branch")
+                again = own_default(self.recorder, place) if old is ABSENT else None
+                raise again or self.refused(f"sets or deletes `{place.name}` on one side of a branch")
             if new is ABSENT or old is ABSENT or not same(old, new):
                 found[key] = place
         return found
@@ -339,9 +340,8 @@ class Branches:
         """The block of the side is over."""
         recorder, builder = self.recorder, self.recorder.builder
         side.operations, side.made = tuple(recorder.scopes.leave(active.scope)), tuple(builder.made[active.made :])
-        side.generation, side.complete = self.generation, active.complete
-        side.reads, side.writes = active.scope.reads, active.scope.writes
-        side.left = recorder.copies.since(active.copies)
+        side.left, side.generation = recorder.copies.since(active.copies), self.generation
+        side.complete, side.reads, side.writes = active.complete, active.scope.reads, active.scope.writes
         if before is not None and before.generation == self.generation and before.complete and active.complete:
             side.times = before.times + 1
         recorder.scopes.absorb(*active.node.sides.values())

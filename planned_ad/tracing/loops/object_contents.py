@@ -29,6 +29,7 @@ from ..values.scalar_tracer import ScalarTracer
 from .hidden_state import ATOMS, BUFFERS, Identities, Order, held_by, is_iterator, may_hide, methods_of, plain_or_id
 from .places import Key, Place
 from .references import RecordInRow
+from .unassigned import give_own_defaults
 
 CONTAINERS = (list, dict, collections.OrderedDict, collections.defaultdict, collections.deque)
 BY_ITEMS = (list, collections.deque, set)
@@ -91,6 +92,7 @@ class Holding:
 def look_at(obj: Any) -> Holding:
     """What an object holds now."""
     kind: Any = type(obj)
+    give_own_defaults(obj)
     found = Holding(obj, exchangeable_parts(obj), whole=_compared_as_a_whole(obj))
     if is_long_list(obj):
         found.whole, found.size = tuple(obj), len(obj)

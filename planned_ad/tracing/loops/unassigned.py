@@ -7,14 +7,19 @@ itself, which gives them one.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...python.liveness import is_missed
+from ...python.shadows import ShadowClass
 from ..record.lost_variables import Lost
 
 if TYPE_CHECKING:
     from ..record.decisions import Site
+    from ..record.recorder import Recorder
+    from .places import Place
     from .recorded_loop import RecordedLoop
+
+PLAIN = (int, float, bool, str, type(None))  # what objects may have from their class, and each by itself as well
 
 
 def begun_without(loop: RecordedLoop, name: str, around: Iterable[RecordedLoop] | None = None) -> BaseException | None:
@@ -41,6 +46,35 @@ def begun_without(loop: RecordedLoop, name: str, around: Iterable[RecordedLoop] 
             found.add(name)
     loop.recorder.watch.off()
     return scopes.restart()
+
+
+def own_default(recorder: Recorder, place: Place) -> BaseException | None:
+    """What to raise where one side sets an attribute that an object has from its class so far: None for others.
+
+    From then on its objects have such a default themselves, as if `__init__` had given it to them.
+    """
+    kind, decisions = type(place.owner), recorder.scopes.decisions
+    if place.kind != "attribute" or not isinstance(kind, ShadowClass):
+        return None
+    default = next((vars(cls)[place.key] for cls in kind.__mro__ if place.key in vars(cls)), ...)
+    key = (kind.__module__, kind.__qualname__, place.key)
+    if type(default) not in PLAIN or key in decisions.own_defaults:
+        return None
+    decisions.own_defaults.add(key)
+    return recorder.scopes.restart()
+
+
+def give_own_defaults(obj: Any) -> None:
+    """Of an object that the program has made: those defaults of its class that are to be its own."""
+    kind = type(obj)
+    see = vars(kind).get("__see__") if isinstance(kind, ShadowClass) else None
+    if see is None or not hasattr(obj, "__dict__"):
+        return
+    namespace = see.__self__
+    for module, name, attribute in namespace.recorder.scopes.decisions.own_defaults:
+        is_its = (module, name) == (kind.__module__, kind.__qualname__)
+        if is_its and attribute not in vars(obj) and not namespace.behind({id(obj)}):
+            object.__setattr__(obj, attribute, getattr(kind, attribute))
 
 
 def begun_before(loop: RecordedLoop) -> list[RecordedLoop]:

@@ -22,6 +22,7 @@ from ...python.structure import attributes_of, state_in_dict
 from ...python.used_names import UsedNames, strings
 from ...python.written_names import ANY, READ, assigned_in, items_written_in, nested, uses_in
 from ...tape.tape import Apply, Constant, Guard, Load, Operation, Tape, Value, walk
+from ..loops.letters import Letter
 from ..record.decisions import Restart
 from ..record.lost_variables import Lost
 from ..record.recorder import Recorder
@@ -47,10 +48,12 @@ def check_written_outside(recorder: Recorder, namespace: Namespace) -> None:
     for real, shadow in namespace.instances():
         held = attributes_of(real)
         for name, value in attributes_of(shadow).items():
-            old = held.get(name)
-            if not (type(old) is np.ndarray or issubclass(type(old), float)) or namespace.shadow(old) is value:
+            of_class = name not in held and has_plain_default(type(real), name)
+            old = getattr(real, name) if of_class else held.get(name)
+            is_kept = type(old) is np.ndarray or issubclass(type(old), float) or of_class or type(value) is Letter
+            if not is_kept or namespace.shadow(old) is value or name in recorder.outside.last_call:
                 continue
-            if name in recorder.outside.last_call or not (recorder.is_scalar(value) or recorder.is_array(value)):
+            if not (recorder.is_scalar(value) or recorder.is_array(value) or type(value) is Letter):
                 continue
             names = names or UsedNames(frozenset(codes_met(namespace)))
             if names.is_only_written(name, old) or (id(real), name) in set_first:
@@ -67,6 +70,12 @@ def check_written_outside(recorder: Recorder, namespace: Namespace) -> None:
         set_first |= found
         raise Restart
     recorder.outside.set_first |= {(id(state_in_dict(found[0])), key[1]): found for key, found in set_first.items()}
+
+
+def has_plain_default(kind: type, name: str) -> bool:
+    """Whether objects of a class have a number, a text or None from it, as long as they have nothing themselves."""
+    found = next((vars(cls)[name] for cls in kind.__mro__ if name in vars(cls)), ...)
+    return type(found) in (float, int, bool, str, type(None)) or isinstance(found, np.generic)
 
 
 def stand_ins_for_kept(recorder: Recorder) -> dict[tuple[int, str], Lost]:
