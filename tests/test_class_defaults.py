@@ -135,7 +135,7 @@ def test_objects_from_outside_keep_nothing_from_call_to_call():
     low, high = np.full(SIZE, 0.4), np.linspace(0.1, 0.9, SIZE)
     plan = planned_ad.compile(f, (low,), check=False)
     assert plan(low) == 0.4
-    with pytest.raises(TraceError, match="sets the attribute `(energy|state)` of a Machine that is no argument"):
+    with pytest.raises(TraceError, match=r"sets the attribute `(energy|state)` of a Machine that is no argument"):
         plan(high)
     assert plan(low) == 0.4
     assert vars(touched) == vars(other) == {}
