@@ -70,6 +70,16 @@ class TableRoom:
         room = replace(self, ranges=found, of_tuples=of_tuples, are_texts=are_texts)
         return room if math.prod(room.shape) <= MOST_PLACES else None
 
+    def twice(self, before: TableRoom) -> TableRoom:
+        """With as much room again where integers of keys are beyond those of `before`: more of them are to come."""
+        if before.ranges is None or self.ranges is None:
+            return self
+        ranges = []
+        for (a, b), (c, d), is_text in zip(before.ranges, self.ranges, self.are_texts):
+            more = 0 if is_text else d - c
+            ranges.append((c - more * (c < a), d + more * (d > b)))
+        return self.with_key(tuple(ranges), self.of_tuples, self.are_texts) or self
+
     def opened(self, of_tuples: bool, texts: tuple[bool, ...], max_steps: int) -> TableRoom | None:
         """With room for keys of any integers: for so many on either side of zero, all parts of a key together."""
         integers = texts.count(False)

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from ..record.decisions import Site
     from ..record.recorder import Recorder
 
+MOST_TIMES = 4  # that room is made for the next key alone
 DICTS = (dict, collections.defaultdict, collections.Counter, collections.OrderedDict)
 OF_COUNTERS = {"most_common": control._most_common, "total": control._total}
 NOT_A_KEY = "a key is looked up in a dict in which it is not"
@@ -183,7 +184,10 @@ class DictTable(ListInTrace):
         wanted = tuple(k if found == UNKNOWN else found for found, k in zip(ranges, known))
         room = self.room.with_texts(texts).with_key(wanted, type(key) is tuple, are_texts(key))  # type: ignore[arg-type]
         if room != self.room:
-            raise self._decide(room)
+            widened = recorder.scopes.decisions.widened
+            widened[self.site] = widened.get(self.site, 0) + 1
+            is_often = widened[self.site] > MOST_TIMES and room is not None
+            raise self._decide(room.twice(self.room) if is_often else room)  # type: ignore[union-attr]
         place: Any = 0
         inside: Any = None
         for number, found, (first, last) in zip([as_python(recorder, n) for n in numbers], ranges, known):

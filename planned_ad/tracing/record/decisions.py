@@ -113,6 +113,7 @@ class Decisions:
     in_place: dict[Site, bool] = field(default_factory=dict)  # and those to whose arrays loops write: whether as rows
     written: dict[Site, Any] = field(default_factory=dict)  # lists that loops write to, with the form of their numbers
     tables: dict[Site, Any] = field(default_factory=dict)  # dicts in memory, with the room for their keys
+    widened: dict[Site, int] = field(default_factory=dict)  # of these, how often there was no room for a key
     placed: set[Site] = field(default_factory=set)  # dicts of lists or objects, which are at places in a list
     filled_first: dict[Site, bool] = field(default_factory=dict)  # of these, whether a loop fills them before that
     filled: set[Site] = field(default_factory=set)  # lists of numbers that are replaced by something else, one by one
