@@ -152,6 +152,30 @@ def compared(x):
     return s
 
 
+@program
+def the_same_one(x):
+    a, s = None, 0.0
+    for k in range(len(x)):
+        before = a
+        if x[k] > 0.6:
+            a = (1, x[k])
+        if before is a:
+            s += 1
+    return s * x[0]
+
+
+@program
+def another_one(x):
+    a, before, s = None, None, 0.0
+    for k in range(len(x)):
+        if x[k] > 0.6:
+            a = (1, x[k])
+        if before is not a:
+            s += x[k]
+        before = a
+    return s * x[0]
+
+
 class Program:
     """The source of one, from a seed."""
 

@@ -496,5 +496,5 @@ class Branches:
 
 def is_copy(form: HandedOn) -> bool:
     """Whether what comes out is another object: arrays are copied in this form, a tuple is made anew."""
-    classes = getattr(getattr(form, "kind", None), "__mro__", ())
+    classes = getattr(getattr(array_form(form), "kind", None), "__mro__", ())
     return tuple in classes or any(isinstance(leaf, Array) for leaf in form.leaves())
