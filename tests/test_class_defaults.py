@@ -114,6 +114,54 @@ def deleted_again(x):
     return s
 
 
+@program
+def assigned_to_the_class(x):
+    one, other, s = Machine(), Machine(), 0.0
+    for i in range(20):
+        if x[i] > 0.9:
+            other.energy += x[i]
+        Machine.energy = i
+        s += one.energy + other.energy
+    Machine.energy = 0.0
+    return s * x[0]
+
+
+@program
+def assigned_to_the_class_afterwards(x):
+    one, other, s = Faster(), Faster(), 0.0
+    for i in range(20):
+        if x[i] > 0.9:
+            other.rate += x[i]
+    Rated.rate = 0.7
+    s += one.rate * x[0] + other.rate
+    Rated.rate = 0.5
+    return s
+
+
+@program
+def all_that_it_holds(x):
+    machine, s = Machine(), 0
+    for i in range(20):
+        if x[i] > 0.9:
+            machine.energy += x[i]
+        s += len(machine.__dict__) + ("energy" in machine.__dict__)
+    return s * x[1] + machine.energy
+
+
+@program
+def deleted_from_another(x):
+    one, other, s = Machine(), Machine(), 0
+    for i in range(20):
+        if x[i] > 0.9:
+            other.energy += x[i]
+        try:
+            del one.energy
+            s += 1
+        except AttributeError:
+            s += 2
+    return s * x[1] + other.energy
+
+
 @pytest.mark.parametrize("f", PROGRAMS.all)
 def test_value_and_slope(f):
     assert_right(f, SIZE, 0, 16)

@@ -301,6 +301,8 @@ class ShadowClass(type):
 
     def __setattr__(cls, name: str, value: object) -> None:
         super().__setattr__(name, value)
+        if is_user_frame(sys._getframe(1)):
+            type.__setattr__(cls, "__assigned__", {*vars(cls).get("__assigned__", ()), name})
         forget_looked_up(cls)
 
     def __delattr__(cls, name: str) -> None:

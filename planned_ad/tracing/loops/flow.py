@@ -31,6 +31,7 @@ from .recorded_loop import RecordedLoop
 from .records import begin_records, check_records, class_made, learn_class
 from .references import KnownRecords
 from .traced_list import TracedList
+from .unassigned import refuse_own_defaults
 from .while_loops import test_while
 from .whiles_on_integers import WhilesOnIntegers
 from .written_lists import fits_in_rows, lay_down_list, refuse_identity
@@ -139,6 +140,7 @@ class LoopFlow:
         refuse_truths(self.recorder)
         refuse_nones(self.recorder)
         refuse_letters(self.recorder)
+        refuse_own_defaults(self.recorder)
 
     def test(self, predicate: Value) -> bool:
         """Of a `while`, of a branch in a loop that is recorded once, or of one that is followed as it comes out."""

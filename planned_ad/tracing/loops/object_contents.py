@@ -43,7 +43,7 @@ LIBRARIES = ("collections", "contextlib", "functools", "queue")  # whose objects
 LEAD_NOWHERE = frozenset((*ATOMS, ScalarTracer, LoopIndex))  # what most variables hold
 OF_THE_PROGRAM: weakref.WeakKeyDictionary[type, bool] = weakref.WeakKeyDictionary()  # what that says of classes
 INERT: set[type] = set()  # classes of which that has been found out, none of them the program's
-OF_SHADOWS = ("__real_class__", "__shadow_mro__", "__shadows_below__")  # which traced code does not see
+OF_SHADOWS = ("__real_class__", "__shadow_mro__", "__shadows_below__", "__assigned__")  # which traced code does not see
 SETTABLE: weakref.WeakKeyDictionary[type, bool] = weakref.WeakKeyDictionary()  # what `has_attributes` says of classes
 NOT_COMPARED, UNSET = object(), object()
 

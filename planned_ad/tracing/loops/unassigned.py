@@ -6,11 +6,15 @@ itself, which gives them one.
 
 from __future__ import annotations
 
+import dis
+import functools
+import types
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
 from ...python.liveness import is_missed
 from ...python.shadows import ShadowClass
+from ...python.written_names import nested
 from ..record.lost_variables import Lost
 
 if TYPE_CHECKING:
@@ -19,6 +23,7 @@ if TYPE_CHECKING:
     from .places import Place
     from .recorded_loop import RecordedLoop
 
+ASKING = frozenset(("__dict__", "vars", "delattr", "__delattr__", "__getstate__", "__reduce__"))  # names
 PLAIN = (int, float, bool, str, type(None))  # what objects may have from their class, and each by itself as well
 
 
@@ -58,7 +63,7 @@ def own_default(recorder: Recorder, place: Place) -> BaseException | None:
         return None
     default = next((vars(cls)[place.key] for cls in kind.__mro__ if place.key in vars(cls)), ...)
     key = (kind.__module__, kind.__qualname__, place.key)
-    if type(default) not in PLAIN or key in decisions.own_defaults:
+    if type(default) not in PLAIN or key in decisions.own_defaults or decisions.no_own_defaults:
         return None
     decisions.own_defaults.add(key)
     return recorder.scopes.restart()
@@ -75,6 +80,34 @@ def give_own_defaults(obj: Any) -> None:
         is_its = (module, name) == (kind.__module__, kind.__qualname__)
         if is_its and attribute not in vars(obj) and not namespace.behind({id(obj)}):
             object.__setattr__(obj, attribute, getattr(kind, attribute))
+
+
+def refuse_own_defaults(recorder: Recorder) -> None:
+    """At the end: the program can tell them from those of the class, which it changes, or asks what objects hold."""
+    decisions, namespace = recorder.scopes.decisions, recorder.namespace
+    names = {name for *_, name in decisions.own_defaults}
+    if not names:
+        return
+    changed = [
+        name
+        for kind in [namespace.shadow(cls, cls.__name__) for cls in namespace.classes()]
+        for module, qualname, name in decisions.own_defaults
+        if (module, qualname) == (kind.__module__, kind.__qualname__)
+        and any(name in vars(cls).get("__assigned__", ()) for cls in kind.__mro__)
+    ]
+    if changed or any(asks_what_objects_hold(code, names) for code in namespace.codes()):
+        decisions.own_defaults.clear()
+        decisions.no_own_defaults = True
+        raise recorder.scopes.restart()
+
+
+@functools.lru_cache(maxsize=4096)
+def deleted_in(code: types.CodeType) -> frozenset[str]:
+    return frozenset(op.argval for op in dis.get_instructions(code) if op.opname == "DELETE_ATTR")
+
+
+def asks_what_objects_hold(code: types.CodeType, names: Collection[str]) -> bool:
+    return any(not ASKING.isdisjoint(c.co_names) or not deleted_in(c).isdisjoint(names) for c in nested(code))
 
 
 def begun_before(loop: RecordedLoop) -> list[RecordedLoop]:

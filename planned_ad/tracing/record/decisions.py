@@ -106,6 +106,7 @@ class Decisions:
     # Variables that have no value before a loop, and None for the trace; None where that has not helped.
     unset: dict[Site, set[str] | None] = field(default_factory=dict)
     own_defaults: set[tuple[str, str, str]] = field(default_factory=set)  # of classes, which objects have themselves
+    no_own_defaults: bool = False  # since the program can tell them from those of the class
     other_first: set[Site] = field(default_factory=set)  # tests whose other side is recorded first
     stepped: set[Site] = field(default_factory=set)  # `any` and `all` of items that change something
     growing: set[Site] = field(default_factory=set)  # lists that loops fill, by the instruction that makes them
