@@ -47,3 +47,20 @@ def test_flattened(view):
     f = function_of(source, f"<flattened {view}>", np=np)
     x = np.arange(12.0).reshape(3, 4) + 1
     assert planned_ad.compile(f, (x,), check=False)(x) == pytest.approx(f(x), rel=1e-14)
+
+
+def test_an_order_that_data_choose():
+    def f(x):
+        s, order = 0.0, "C"
+        for i in range(20):
+            if x[i] > 0.5:
+                order = "F"
+            elif x[i] < 0.2:
+                order = "K"
+            s += x.reshape(4, 5).ravel(order)[1] * (i + 1)
+        return s
+
+    plan = None
+    for x in np.random.default_rng(0).random((4, 20)):
+        plan = plan or planned_ad.compile(f, (x,), check=False, unroll=0)
+        assert plan(x) == pytest.approx(f(x), rel=1e-13)

@@ -137,6 +137,7 @@ class ArrayMethods(TracedArray, Operators):
         return self._copied(wanted, order)
 
     def ravel(self, order: Any = "C") -> Self:
+        order = "C" if order is None else order if type(order) is str else str(order)  # one that data choose
         flags, found, wanted = self.geometry.flags, self, order
         if order == "K":
             found, wanted = self.transpose(sorted(range(self.ndim), key=lambda k: -abs(self.strides[k]))), "C"
