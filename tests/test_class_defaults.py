@@ -202,3 +202,20 @@ def test_state_that_the_comparison_moves():
     plan = planned_ad.compile(f, (low,))
     assert touched.energy > 0.0 and touched.state == "idle"
     assert plan(low) == f(low) == touched.energy + 0.4
+
+
+class Lazy:
+    weights = None
+
+    def of(self, x):
+        if self.weights is None:
+            self.weights = np.arange(1.0, SIZE + 1)
+        return self.weights @ x
+
+
+def test_what_is_computed_at_first_is_kept_outside():
+    held = Lazy()
+    x = np.linspace(0.0, 1.0, SIZE)
+    plan = planned_ad.compile(held.of, (x,))
+    for scale in (1.0, 2.0, 3.0):
+        assert plan(scale * x) == pytest.approx(np.arange(1.0, SIZE + 1) @ (scale * x), rel=1e-14)

@@ -73,9 +73,9 @@ def check_written_outside(recorder: Recorder, namespace: Namespace) -> None:
 
 
 def has_plain_default(kind: type, name: str) -> bool:
-    """Whether objects of a class have a number, a text or None from it, as long as they have nothing themselves."""
+    """Whether objects of a class have a number or a text from it, as long as they have nothing themselves."""
     found = next((vars(cls)[name] for cls in kind.__mro__ if name in vars(cls)), ...)
-    return type(found) in (float, int, bool, str, type(None)) or isinstance(found, np.generic)
+    return type(found) in (float, int, bool, str) or isinstance(found, np.generic)
 
 
 def stand_ins_for_kept(recorder: Recorder) -> dict[tuple[int, str], Lost]:
