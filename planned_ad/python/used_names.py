@@ -102,6 +102,10 @@ class UsedNames:
             return any(name in names_assigned(code) for code in self.codes)
         return uses == {COUNTED} if type(value) in (int, float) else uses == {WRITTEN_TO} and is_container(value)
 
+    def is_counted(self, name: str) -> bool:
+        """Whether code adds to what it finds under this name, `self.total += v`."""
+        return COUNTED in self._uses.get(name, ())
+
     @functools.cached_property
     def _uses(self) -> dict[str, set[str]]:
         found: dict[str, set[str]] = defaultdict(set)
