@@ -92,11 +92,30 @@ def test_such_errors_are_handled():
         assert plan(x) == f(x)
 
 
-def test_what_numpy_wraps_or_clips():
+@pytest.mark.parametrize("check", [True, False])
+def test_chosen_by_where(check):
+    """NumPy wraps what the dtype does not have, and raises an error from 2.5 on."""
+
     def f(x):
         u, k = np.array([3, 0, 200], np.uint8), int(x[0])
-        clipped = np.clip(u, -3, 300) * x[3] + np.clip(u, 1, k + 300) * x[1]
-        return np.sum(np.where(u > 0, u, k) * x[1] + np.where(u > 3, 300, u) * x[2] + clipped)
+        return np.sum(np.where(u > 0, u, k) * x[1])
+
+    plan = planned_ad.compile(f, (X,), check=check)
+    for first in (3.0, 300.0, -3.0, 7.0):
+        x = np.array([first, *X[1:]])
+        try:
+            wanted = f(x)
+        except OverflowError:
+            with pytest.raises(OverflowError):
+                plan(x)
+        else:
+            assert plan(x) == pytest.approx(wanted, rel=1e-14)
+
+
+def test_bounds_beyond_the_dtype_clip_nothing():
+    def f(x):
+        u, k = np.array([3, 0, 200], np.uint8), int(x[0])
+        return np.sum(np.clip(u, -3, 300) * x[3] + np.clip(u, 1, k + 300) * x[1] + np.clip(u, k - 300, 100) * x[2])
 
     plan = planned_ad.compile(f, (X,), check=False)
     for first in (3.0, 300.0, -3.0):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,16 @@ OF_UFUNCS = ("where", "dtype", "casting")  # options of clip that are those of t
 CLIP: Any = np._core.umath.clip  # type: ignore[attr-defined]
 
 
+@functools.cache
+def where_wraps() -> bool:
+    """Whether integers of Python's that the dtype does not have are no error in `numpy.where`, as before 2.5."""
+    try:
+        np.where(True, np.zeros(1, np.uint8), 300)
+    except OverflowError:
+        return False
+    return True
+
+
 @implements(np.where)
 def where(recorder, condition, x=NO_VALUE, y=NO_VALUE, /):
     """With one argument, the positions of what is true: their number is fixed by the example (a guard)."""
@@ -25,7 +36,7 @@ def where(recorder, condition, x=NO_VALUE, y=NO_VALUE, /):
         return asarray(recorder, condition).nonzero()
     dtype = recorder.result_type(x, y)
     choice = cast(recorder, recorder.value_of(condition), BOOL)
-    to = None if dtype.kind in "iu" else dtype  # integers that the dtype does not have are no error here
+    to = None if dtype.kind in "iu" and where_wraps() else dtype
     one, other = (recorder.builder.cast(recorder.value_of(v, to), dtype) for v in (x, y))
     shape = np.broadcast_shapes(choice.shape, one.shape, other.shape)
     values = (v if v.shape == () else broadcast(recorder, v, shape) for v in (choice, one, other))
