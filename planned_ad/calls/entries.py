@@ -31,6 +31,7 @@ from ..passes.dead_code import drop_dead
 from ..passes.gather_form import gather_form
 from ..passes.held_once import without_held_once
 from ..passes.in_place import results_in_place
+from ..passes.index_set_splitting import split_index_sets
 from ..passes.inline import lower_calls
 from ..passes.invariants import hoist_invariants
 from ..passes.narrow import narrow
@@ -136,7 +137,7 @@ def differentiated(
         early = written_before_guards(tape, last_with_room(tape, rooms))
         if early:
             tape = privatise(tape, early, write_back=True)
-    tape = rewrite(hoist_invariants(write_out_short_loops(vectorise(packed(tape))), loads=True))
+    tape = rewrite(hoist_invariants(write_out_short_loops(vectorise(packed(split_index_sets(tape)))), loads=True))
     for passed in (
         small_matrices_in_numbers,
         run_upwards,

@@ -196,6 +196,7 @@ class Lifting:
             is_short = (
                 max(lengths, default=LONGEST_WINDOW + 1) <= LONGEST_WINDOW and math.prod(lengths) <= MOST_IN_WINDOW
             )
+            is_short = is_short and not is_ragged(whole.shape)
             if shown is None or not is_short or shown.size > MOST_SHOWN or not self.sums_up(shown, axes):
                 raise NotIndependent("windows that overlap")
         return whole
@@ -344,7 +345,8 @@ class Lifting:
         whole = self.moved(op.region.view)
         axes = [k for k in overlapping_axes(whole) if k]
         lengths = [int(whole.shape[k]) for k in axes]
-        if max(lengths, default=0) > LONGEST_WINDOW or math.prod(lengths) > MOST_IN_WINDOW or self.joins:
+        is_long = max(lengths, default=0) > LONGEST_WINDOW or math.prod(lengths) > MOST_IN_WINDOW
+        if is_long or self.joins or is_ragged([whole.shape[k] for k in axes]):
             raise NotIndependent("long windows that overlap")
         scalar = op.value.id not in self.lifted and op.value.shape == ()
         value = self.here(op.value) if scalar else self.over_iterations(op.value, op.region.shape)

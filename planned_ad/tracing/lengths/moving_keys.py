@@ -85,7 +85,10 @@ def wraps_around(recorder: Recorder, extent: int, part: Any) -> bool:
         loops = [scope.loop for scope in recorder.scopes.loops_in(expression)]
         if not all(loop.counts_iterations for loop in loops):  # type: ignore[union-attr]
             return True
-    return -total <= low < 0 <= high < total and _ends_apart(recorder, expression, total - 1) is None
+    leaves = low < -total or high >= total  # on the other side of a test, perhaps: it is looked at where it is computed
+    if leaves and not recorder.scopes.is_on_a_side(expression):
+        return False
+    return (leaves or low < 0 <= high) and _ends_apart(recorder, expression, total - 1) is None
 
 
 def _other_ends(recorder: Recorder, expression: Extent, most: Extent) -> BaseException:

@@ -337,15 +337,16 @@ class TracedList(ListInTrace):
         is_of_loops = isinstance(expression, Affine) and len(expression.terms) > 1 and self.site not in known
         if is_of_loops or (self.is_plain and (recorder.is_better_in_memory(self) or recorder.flow.fits_in_rows(self))):
             raise self.lay_down()
-        apart = [k for k, part in enumerate(self.parts) if type(part) is not Segment]
+        is_apart = [*(type(part) is not Segment for part in self.parts), False]
+        at_first, at_last = is_apart.index(False), [False, *is_apart][-2::-1].index(False)
         for scope in reversed(scopes.open):
             if scope.site is None or scope.loop is None or scope.loop.count is not None:
                 continue
             decisions = scopes.decisions
-            if (low[0] < 0 or 0 in apart) and decisions.first.get(scope.site, 0) < PEEL_MOST:
+            if (low[0] < 0 or at_first) and decisions.first.get(scope.site, 0) < max(PEEL_MOST, at_first):
                 raise scopes.peel(scope, first=1)
-            is_at_end = high[0] < 0 or len(self.parts) - 1 in apart
-            if is_at_end and scope.has_last and decisions.last.get(scope.site, 0) < PEEL_MOST:
+            is_at_end = high[0] < 0 or at_last
+            if is_at_end and scope.has_last and decisions.last.get(scope.site, 0) < max(PEEL_MOST, at_last):
                 raise scopes.peel(scope, last=1)
             break
         raise self.refuse()

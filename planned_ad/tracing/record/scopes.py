@@ -276,6 +276,11 @@ class Scopes:
             ranges.popitem()
         return max(self.bounds_over(expression, ranges)[1], 0)
 
+    def is_on_a_side(self, expression: Affine) -> bool:
+        """Whether a test in the loops of these indices stands before what is recorded."""
+        within = itertools.dropwhile(lambda scope: scope.index not in dict(expression.terms), self.open)
+        return any(scope.index is None for scope in within)
+
     def loops_in(self, expression: Extent) -> Sequence[Scope]:
         """The loops around whose index `expression` has."""
         terms = dict(expression.terms) if not isinstance(expression, int) else {}
@@ -350,6 +355,8 @@ class Scopes:
         """The trace starts again, where these short loops are not recorded as loops yet."""
         if not short <= self.decisions.kept:
             self.decisions.kept |= short
+            self.decisions.first.clear()  # what loops around them did at their ends was for iterations one by one
+            self.decisions.last.clear()
             raise self.restart()
 
     def give_letters(self) -> Restart:

@@ -158,6 +158,7 @@ class LoopIndex(Arithmetic):
         return self
 
     def __abs__(self) -> Any:
+        self.recorder.mark()
         low, high = self.recorder.scopes.bounds(self.expression)
         return self if low >= 0 else -self if high <= 0 else abs(plain_or_traced(self))
 
@@ -355,10 +356,13 @@ def peel_until(
             continue
         start, stop = scope.range
         at_first, at_last = substitute(expression, index, start), substitute(expression, index, stop)
+        first, last = ([at + j * by for j in range(PEEL_MOST)] for at, by in ((at_first, step), (at_last, -step)))
         for k in range(1, PEEL_MOST + 1):
-            if is_settled(at_first + k * step, at_last):
+            if is_settled(at_first + k * step, at_last) and all(is_settled(at, at) for at in first[:k]):
                 return scopes.peel(scope, first=k)
-            if scope.has_last and is_settled(at_first, at_last - k * step):
+            if not scope.has_last or not is_settled(at_first, at_last - k * step):
+                continue
+            if all(is_settled(at, at) for at in last[:k]):
                 return scopes.peel(scope, last=k)
     return None
 
