@@ -1,8 +1,6 @@
 """Loops that test their indices are loops over the parts of their range in which the tests come out one way.
 
 >>> import numpy as np
->>> from planned_ad.passes.dead_code import drop_dead
->>> from planned_ad.passes.rewrite import rewrite
 >>> from planned_ad.tape.listing import brief
 >>> from planned_ad.trace import trace
 >>> def f(x):
@@ -29,32 +27,31 @@ for i0 in range(0, 20, 1):
             total#1[i0] = v7
 v8: float64[20] = total#1[...]
 return v8
->>> print(brief(drop_dead(rewrite(split_index_sets(tape)))))
-v2 = 0.0
-total#1[...] = v2
-for i8 in range(0, 11, 1):
-    for i9 in range(0, 30, 1):
-        v22 = total#1[i8]
-        v23 = x[i9]
-        v24 = add(v22, v23)
-        total#1[i8] = v24
-for i10 in range(0, 9, 1):
-    for i11 in range(0, 29 - 1*i10, 1):
-        v45 = total#1[i10 + 11]
-        v46 = x[i11]
-        v47 = add(v45, v46)
-        total#1[i10 + 11] = v47
+>>> print(brief(split_index_sets(tape)))
+v9 = 0.0
+total#1[...] = v9
+for i0 in range(0, 10, 1):
+    for i3 in range(0, 30, 1):
+        v16 = total#1[i0]
+        v17 = x[i3]
+        v18 = add(v16, v17)
+        total#1[i0] = v18
+for i4 in range(0, 10, 1):
+    for i5 in range(0, -1*i4 + 30, 1):
+        v27 = total#1[i4 + 10]
+        v28 = x[i5]
+        v29 = add(v27, v28)
+        total#1[i4 + 10] = v29
 v8: float64[20] = total#1[...]
 return v8
 
-Such a loop has no test in it, so that it can become an operation on arrays, and an index that is only looked at behind
-the test is known to be inside of its axis: what was found at a place that is computed is found at one that moves evenly.
+Such a loop has no test in it, so that it can become an operation on arrays; and an index that is only used behind the
+test is known to be inside of its axis: what was found at a place that is computed is found at one that moves evenly.
 The end of a part may lie before or behind the end of the range, as the loops around have it: then that is a test of
-theirs, and they are split in turn (Griebl, Feautrier & Lengauer, Index set splitting, 2000). Tests that do not have the
-loop's own index are moved out of it.
+theirs, and they are split in turn (Griebl, Feautrier & Lengauer, Index set splitting, 2000).
 
 Requires a primal tape; ensures the same operations in the same order, but for tests and places that are known. A nest
-that would become too long stays as it is.
+that would become too long stays as it is, and one in which a test of the ends would be left.
 """
 
 from __future__ import annotations
@@ -89,8 +86,8 @@ EQUALITIES = {"equal": True, "not_equal": False}
 CLAMPS = ("maximum", "minimum", "wrap_index")
 
 
-class TooLong(Exception):
-    """A nest has been split more often than it is worth."""
+class NotSplit(Exception):
+    """A nest stays as it is."""
 
 
 def split_index_sets(tape: Tape) -> Tape:
@@ -105,14 +102,14 @@ def split_index_sets(tape: Tape) -> Tape:
 
 
 @dataclass(frozen=True, slots=True)
-class Test:
+class IndexTest:
     """A comparison of indices: it holds where `least` is not negative; or where that is zero, or is not."""
 
     least: Extent
     zero: bool | None = None  # None: the sign is what counts
 
     @classmethod
-    def of(cls, primitive: str, difference: Extent) -> Test:
+    def of(cls, primitive: str, difference: Extent) -> IndexTest:
         """Of a comparison of two integers, by their difference."""
         if primitive in EQUALITIES:
             return cls(difference, EQUALITIES[primitive])
@@ -150,15 +147,17 @@ class Splitting:
     builder: TapeBuilder
     next_index: int
     numbers: dict[int, Extent] = field(default_factory=dict)  # what integer values are, of the indices around them
-    tests: dict[int, Test] = field(default_factory=dict)  # the truths that compare such values
+    tests: dict[int, IndexTest] = field(default_factory=dict)  # the truths that compare such values
     left: int = 0  # tests of this nest that may be taken apart
+    signs: dict[int, IndexTest] = field(default_factory=dict)  # of what absolute values are taken
+    ends: set[int] = field(default_factory=set)  # the truths that say whether a test changes within a range
     settling: bool = False  # whether all that is to be taken apart is
 
     def new_index(self) -> int:
         self.next_index += 1
         return self.next_index - 1
 
-    def know(self, operations: Iterable[Operation]) -> None:
+    def know(self, operations: Iterable[Operation], around: Iterations | None = None) -> None:
         for op in operations:
             if isinstance(op, IndexValue):
                 self.numbers[op.out.id] = op.expression
@@ -167,32 +166,48 @@ class Splitting:
             elif isinstance(op, Apply) and (op.primitive in RELATIONS or op.primitive in EQUALITIES):
                 a, b = (self.numbers.get(v.id) for v in op.operands)
                 if a is not None and b is not None:
-                    self.tests[op.out.id] = Test.of(op.primitive, a - b)
+                    self.tests[op.out.id] = IndexTest.of(op.primitive, a - b)
+            elif isinstance(op, Apply) and op.primitive == "absolute" and op.operands[0].id in self.numbers:
+                number = self.numbers[op.operands[0].id]
+                sign = self.signs[op.out.id] = IndexTest(number)
+                outcome = None if around is None else sign.outcome(around)
+                if outcome is not None:
+                    self.numbers[op.out.id] = number if outcome else -number
 
     def write(self, op: Operation) -> None:
         """Emit what takes the place of an operation of the outermost block."""
         found: Sequence[Operation] = (op,)
         if isinstance(op, Loop) and self.has_tests(op):
-            self.left = MOST_SPLIT
-            with contextlib.suppress(TooLong):
-                self.settling = False
-                found = self.visited((op,), Iterations())
-                self.settling = True
-                found = self.visited(found, Iterations())
-            if count(found) > max(MOST_WRITTEN, count((op,))):
-                found = (op,)
+            with contextlib.suppress(NotSplit):
+                found = self.without_tests(op)
         for written in found:
             self.builder.emit(written)
 
+    def without_tests(self, op: Loop) -> Sequence[Operation]:
+        """What takes the place of a nest of loops."""
+        self.left, self.settling = MOST_SPLIT, False
+        found = self.visited((op,), Iterations())
+        if any(isinstance(o, Branch) and o.predicate.id in self.ends for o in walk(tuple(found))):
+            raise NotSplit  # memory would be laid out by extents that hold behind a test only
+        self.settling = True
+        found = self.visited(found, Iterations())
+        if count(found) > max(MOST_WRITTEN, count((op,))):
+            raise NotSplit
+        return found
+
     def has_tests(self, op: Operation) -> bool:
-        return any(isinstance(inner, Branch) and inner.predicate.id in self.tests for inner in walk((op,)))
+        return any(
+            inner.predicate.id in self.tests if isinstance(inner, Branch) else inner.out.id in self.signs
+            for inner in walk((op,))
+            if isinstance(inner, Branch | Apply)
+        )
 
     def visited(self, block: Sequence[Operation], around: Iterations) -> list[Operation]:
         """A block without the tests in its loops, where it runs in the iterations `around`."""
         found: list[Operation] = []
         loads: dict[int, Load] = {}  # of memory that nothing has written to since
         for op in block:
-            self.know((op,))
+            self.know((op,), around)
             if isinstance(op, Loop):
                 new = self.loop(op, around)
             elif isinstance(op, Branch):
@@ -214,9 +229,10 @@ class Splitting:
         outcome = test.outcome(around)
         if outcome is not None:
             return self.visited(op.then if outcome else op.otherwise, around)
-        then = tuple(self.visited(op.then, around if test.zero is not None else around.where(test.least + 1)))
-        otherwise = tuple(self.visited(op.otherwise, around if test.zero is not None else around.where(-test.least)))
-        return [op.with_blocks(then, otherwise)]
+        # Others may be computed on both sides in the end.
+        is_end = op.predicate.id in self.ends
+        then, otherwise = (around.where(test.least + 1), around.where(-test.least)) if is_end else (around, around)
+        return [op.with_blocks(tuple(self.visited(op.then, then)), tuple(self.visited(op.otherwise, otherwise)))]
 
     def settled(self, op: Operation, around: Iterations, loads: Mapping[int, Load]) -> Operation:
         """An operation, or a simpler one where its integers are known to lie inside of what it compares them with."""
@@ -230,8 +246,8 @@ class Splitting:
         if op.out.id in self.tests:
             outcome = self.tests[op.out.id].outcome(around)
             return op if outcome is None else Constant(out=op.out, data=literal(outcome, op.out.dtype), line=op.line)
-        if op.primitive in CLAMPS and op.out.dtype == np.int64 and op.out.shape == ():
-            number = self.clamped(op, around)
+        if op.primitive in (*CLAMPS, "absolute") and op.out.dtype == np.int64 and op.out.shape == ():
+            number = self.numbers.get(op.out.id) or self.clamped(op, around)
             if isinstance(number, Affine):
                 return IndexValue(out=op.out, expression=number, line=op.line)
             if number is not None:
@@ -246,7 +262,7 @@ class Splitting:
         """What `maximum`, `minimum` or `wrap_index` gives, where that is one of the operands in all iterations."""
         a, *rest = (self.numbers.get(v.id) for v in op.operands)
         b = rest[0] if rest else 0
-        if a is None or b is None:
+        if a is None or b is None or op.primitive == "absolute":
             return None
         low, high = around.bounds(a - b) or (0, 0)
         match op.primitive:
@@ -274,27 +290,29 @@ class Splitting:
         op = op.with_blocks(tuple(self.visited(op.body, inside)))
         if op.count is not None or op.stops or op.step != 1:
             return [op]
-        for branch in op.body:
-            test = self.tests.get(branch.predicate.id) if isinstance(branch, Branch) else None
-            step = 0 if test is None else coefficient(test.least, op.index)
-            if test is None or abs(step) > 1:
+        known = inside.indices
+        for inner in walk(op.body):
+            test = self.asked(inner, op)
+            if test is None or abs(coefficient(test.least, op.index)) != 1:
                 continue
-            self.left -= 1
-            if self.left < 0:
-                raise TooLong
-            parts = self.split(op, test, around, inside) if step else self.moved_out(op, test, branch)
-            return self.visited(parts, around)
+            if {index for index, _ in test.least.terms} <= known:  # type: ignore[union-attr]
+                self.left -= 1
+                if self.left < 0:
+                    raise NotSplit
+                return self.visited(self.split(op, test, around, inside), around)
         return [op]
 
-    def moved_out(self, op: Loop, test: Test, branch: Operation) -> list[Operation]:
-        """A test that is the same in all iterations of the loop, in front of it."""
-        then, otherwise = (
-            replace(op, body=tuple(new for o in op.body for new in (block if o is branch else (o,))))
-            for block in branch.blocks
-        )
-        return self.tested(test, [then], [self.part(otherwise)], branch.line)
+    def asked(self, op: Operation, loop: Loop) -> IndexTest | None:
+        """What an operation in the loop asks for that is not known: a test, or a sign on which something depends."""
+        if isinstance(op, Branch):
+            return self.tests.get(op.predicate.id)
+        if not isinstance(op, Apply) or op.out.id not in self.signs or op.out.id in self.numbers:
+            return None
+        looked_at = (o for o in walk(loop.body) if isinstance(o, Apply) and op.out in o.operands)
+        is_asked = any(o.primitive in (*RELATIONS, *EQUALITIES, *CLAMPS, "gather") for o in looked_at)
+        return self.signs[op.out.id] if is_asked else None
 
-    def split(self, op: Loop, test: Test, around: Iterations, inside: Iterations) -> list[Operation]:
+    def split(self, op: Loop, test: IndexTest, around: Iterations, inside: Iterations) -> list[Operation]:
         """The loop up to where a test changes, and from there on; all of it where that is not in its range."""
         step = coefficient(test.least, op.index)
         at_zero = -step * (test.least - step * loop_index(op.index)) - op.start  # the iteration in which it is zero
@@ -305,13 +323,13 @@ class Splitting:
         cut = at_zero + behind
         rest = exact(op.trips) - cut
         first = replace(op, trips=ragged(greatest(cut, inside), cut))
-        found = [first, self.part(op, cut, ragged(greatest(rest, inside), rest))]
-        for needed in (Test(rest), Test(cut)):
+        found: list[Operation] = [first, self.part(op, cut, ragged(greatest(rest, inside), rest))]
+        for needed in (IndexTest(rest), IndexTest(cut)):
             outcome = needed.outcome(around)
             if outcome is None:
-                found = self.tested(needed, found, [self.part(op)], op.line)
+                found = self.tested(needed.least, found, [self.part(op)], op.line)
             elif not outcome:  # what bounds are known is not exact
-                raise TooLong
+                raise NotSplit
         return found
 
     def part(self, op: Loop, by: Extent = 0, trips: int | None = None) -> Loop:
@@ -321,20 +339,21 @@ class Splitting:
             self.builder.new_value, self.new_index, indices={op.index: new}, index=new, by=loop_index(new) + by
         )
         body = tuple(map(copier.copy, op.body))
+        self.ends |= {copier.values[name].id for name in self.ends if name in copier.values}
         return replace(op, index=new, body=body, trips=op.trips if trips is None else trips)
 
     def tested(
-        self, test: Test, then: Sequence[Operation], otherwise: Sequence[Operation], line: Line
+        self, least: Extent, then: Sequence[Operation], otherwise: Sequence[Operation], line: Line
     ) -> list[Operation]:
-        """A branch between two ways to go on."""
-        assert isinstance(test.least, Affine)
-        builder, least = self.builder, test.least
+        """A branch between two ways to go on, for the loops around to decide."""
+        assert isinstance(least, Affine)
+        builder = self.builder
         builder.line = line
-        relation = "greater_equal" if test.zero is None else "equal" if test.zero else "not_equal"
         before = builder.recorded(
-            lambda: builder.apply(relation, builder.index_value(least), builder.constant(0, np.dtype(np.int64)))
+            lambda: builder.apply("greater_equal", builder.index_value(least), builder.constant(0, np.dtype(np.int64)))
         )
         (predicate,) = before[-1].outputs
+        self.ends.add(predicate.id)
         return [*before, Branch(predicate=predicate, then=tuple(then), otherwise=tuple(otherwise), line=line)]
 
 
