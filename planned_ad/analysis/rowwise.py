@@ -436,7 +436,7 @@ def same_rows(one: RowAccess, other: RowAccess, extent: int) -> bool:
     if one.axis is None or other.axis is None:
         return False
     a, b = one.region.view, other.region.view
-    if same_layout(a, b) and is_injective(a):
+    if one.axis == other.axis and same_layout(a, b) and is_injective(a):
         return True
     step = a.strides[one.axis]
     if step == 0 or step != b.strides[other.axis]:

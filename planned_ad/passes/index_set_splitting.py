@@ -92,12 +92,10 @@ class NotSplit(Exception):
 
 def split_index_sets(tape: Tape) -> Tape:
     """Requires a primal tape; ensures the same numbers. The same tape where no loop tests its index."""
-    next_index = 1 + max((op.index for op in walk(tape.operations) if isinstance(op, Loop)), default=0)
-    splitting = Splitting(rebuilt(tape), next_index)
-    splitting.know(walk(tape.operations))
-    if not any(isinstance(op, Loop) and splitting.has_tests(op) for op in tape.operations):
+    if not Splitting(rebuilt(tape)).has_tests(tape.operations):
         return tape
     tape = drop_dead(rewrite(tape))
+    splitting = Splitting(rebuilt(tape), 1 + max(op.index for op in walk(tape.operations) if isinstance(op, Loop)))
     return drop_dead(rewrite(written_anew(tape, splitting.builder, splitting.write)))
 
 
@@ -145,7 +143,7 @@ class Splitting:
     """One rewriting of a tape; `next_index`: the first that no loop of it has."""
 
     builder: TapeBuilder
-    next_index: int
+    next_index: int = 0
     numbers: dict[int, Extent] = field(default_factory=dict)  # what integer values are, of the indices around them
     tests: dict[int, IndexTest] = field(default_factory=dict)  # the truths that compare such values
     left: int = 0  # tests of this nest that may be taken apart
@@ -177,7 +175,8 @@ class Splitting:
     def write(self, op: Operation) -> None:
         """Emit what takes the place of an operation of the outermost block."""
         found: Sequence[Operation] = (op,)
-        if isinstance(op, Loop) and self.has_tests(op):
+        self.know((op,))
+        if isinstance(op, Loop) and self.has_tests((op,)):
             with contextlib.suppress(NotSplit):
                 found = self.without_tests(op)
         for written in found:
@@ -195,10 +194,14 @@ class Splitting:
             raise NotSplit
         return found
 
-    def has_tests(self, op: Operation) -> bool:
+    def has_tests(self, operations: tuple[Operation, ...]) -> bool:
+        """Whether something in a loop is to be known."""
+        self.know(walk(operations))
         return any(
             inner.predicate.id in self.tests if isinstance(inner, Branch) else inner.out.id in self.signs
-            for inner in walk((op,))
+            for loop in operations
+            if isinstance(loop, Loop)
+            for inner in walk(loop.body)
             if isinstance(inner, Branch | Apply)
         )
 

@@ -280,7 +280,7 @@ def meet(
     Remembered: what is unrolled asks the same again and again, at other places.
     """
     a, b = View(gap, shape, strides), View(0, others, steps)
-    if not a.size or not b.size:
+    if min((*shape, *others, 1)) <= 0:  # or less, in iterations that do not run
         return False
     (a_low, a_high), (b_low, b_high) = limits(a), limits(b)
     if a_high < b_low or b_high < a_low:

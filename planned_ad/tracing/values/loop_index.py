@@ -28,6 +28,7 @@ from .operators import COMPARISONS, Arithmetic
 from .scalar_tracer import ScalarTracer
 
 PEEL_MOST = 3  # iterations at either end of a loop that are recorded one by one to decide a comparison
+PEELED_MOST = 8  # and several of them
 MOST_POWER, LONGEST_POWER = 2**63 - 1, 63  # of an integer, and of an exponent of 2
 
 
@@ -357,7 +358,8 @@ def peel_until(
         start, stop = scope.range
         at_first, at_last = substitute(expression, index, start), substitute(expression, index, stop)
         first, last = ([at + j * by for j in range(PEEL_MOST)] for at, by in ((at_first, step), (at_last, -step)))
-        for k in range(1, PEEL_MOST + 1):
+        peeled = scopes.decisions.first.get(scope.site, 0), scopes.decisions.last.get(scope.site, 0)
+        for k in range(1, min(PEEL_MOST, PEELED_MOST - max(peeled)) + 1):
             if is_settled(at_first + k * step, at_last) and all(is_settled(at, at) for at in first[:k]):
                 return scopes.peel(scope, first=k)
             if not scope.has_last or not is_settled(at_first, at_last - k * step):
