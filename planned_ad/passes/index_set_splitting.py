@@ -73,7 +73,7 @@ from ..tape.tape import Apply, Branch, Constant, IndexValue, Load, Loop, Operati
 from .dead_code import drop_dead
 from .rewrite import rewrite
 
-MOST_WRITTEN = 2000  # operations of a nest, where it is not as long as it stands
+MOST_WRITTEN = 2000  # operations of a nest, where it is not as long as it stands; and no more than it has iterations
 MOST_SPLIT = 200  # tests of a nest that are taken apart: each copy of one is another
 
 RELATIONS: dict[str, Callable[[Extent], Extent]] = {  # a difference, and what is not negative where it holds
@@ -190,7 +190,7 @@ class Splitting:
             raise NotSplit  # memory would be laid out by extents that hold behind a test only
         self.settling = True
         found = self.visited(found, Iterations())
-        if count(found) > max(MOST_WRITTEN, count((op,))):
+        if len(list(walk(tuple(found)))) > max(min(MOST_WRITTEN, iterations(op)), len(list(walk((op,))))):
             raise NotSplit
         return found
 
@@ -366,5 +366,7 @@ def greatest(expression: Extent, iterations: Iterations) -> int:
     return max(most, 0)
 
 
-def count(operations: Sequence[Operation]) -> int:
-    return sum(1 for _ in walk(tuple(operations)))
+def iterations(op: Operation) -> int:
+    """In how many iterations, at most, the innermost operation of a nest runs."""
+    inner = max((iterations(each) for block in op.blocks for each in block), default=1)
+    return inner * int(op.trips) if isinstance(op, Loop) else inner

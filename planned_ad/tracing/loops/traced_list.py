@@ -342,11 +342,10 @@ class TracedList(ListInTrace):
         for scope in reversed(scopes.open):
             if scope.site is None or scope.loop is None or scope.loop.count is not None:
                 continue
-            decisions = scopes.decisions
-            if (low[0] < 0 or at_first) and decisions.first.get(scope.site, 0) < max(PEEL_MOST, at_first):
+            first, last = (ends.get(scope.site, 0) for ends in (scopes.decisions.first, scopes.decisions.last))
+            if (low[0] < 0 or at_first) and first < max(PEEL_MOST, at_first):
                 raise scopes.peel(scope, first=1)
-            is_at_end = high[0] < 0 or at_last
-            if is_at_end and scope.has_last and decisions.last.get(scope.site, 0) < max(PEEL_MOST, at_last):
+            if (high[0] < 0 or at_last) and scope.has_last and last < max(PEEL_MOST, at_last):
                 raise scopes.peel(scope, last=1)
             break
         raise self.refuse()
