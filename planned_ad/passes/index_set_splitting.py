@@ -95,7 +95,9 @@ def split_index_sets(tape: Tape) -> Tape:
     if not Splitting(rebuilt(tape)).has_tests(tape.operations):
         return tape
     tape = drop_dead(rewrite(tape))
-    splitting = Splitting(rebuilt(tape), 1 + max(op.index for op in walk(tape.operations) if isinstance(op, Loop)))
+    splitting = Splitting(
+        rebuilt(tape), 1 + max((op.index for op in walk(tape.operations) if isinstance(op, Loop)), default=0)
+    )
     return drop_dead(rewrite(written_anew(tape, splitting.builder, splitting.write)))
 
 

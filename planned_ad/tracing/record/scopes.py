@@ -277,13 +277,13 @@ class Scopes:
         return max(self.bounds_over(expression, ranges)[1], 0)
 
     def is_on_a_side(self, expression: Affine) -> bool:
-        """Whether a test in the loops that move this stands before what is recorded."""
+        """Whether a test in the loops that move this stands before what is recorded, or has chosen one of two numbers."""
         moving = {index for index, _ in expression.terms}
         for scope in reversed(self.open):
             if scope.index in moving:
                 moving |= {index for end in scope.range if isinstance(end, Affine) for index, _ in end.terms}
         within = itertools.dropwhile(lambda scope: scope.index not in moving, self.open)
-        return any(scope.index is None for scope in within)
+        return any(scope.index is None or (scope.loop and scope.loop.branches.is_incomplete) for scope in within)
 
     def loops_in(self, expression: Extent) -> Sequence[Scope]:
         """The loops around whose index `expression` has."""

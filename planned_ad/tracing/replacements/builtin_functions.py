@@ -77,9 +77,9 @@ def _is_tracer(recorder: Recorder, obj: Any) -> bool:
 
 def _number(recorder: Recorder, obj: Any) -> Any:
     """An argument of `math`, which takes numbers and arrays of one element, as a traced Python float."""
+    recorder.mark()
     obj = plain_or_traced(obj)
-    if recorder.is_array(obj):
-        obj = only_element(obj)
+    obj = only_element(obj) if recorder.is_array(obj) else obj
     if recorder.is_scalar(obj):
         value = recorder.value_of(obj, np.float64)
         obj = type(obj)(recorder, value, is_python=True)
