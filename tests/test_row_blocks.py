@@ -240,6 +240,21 @@ def test_columns_of_memory_are_not_rows() -> None:
     assert all(op.trips > 4 for op in loops)
 
 
+def test_columns_that_are_written_are_not_the_rows_that_were_read() -> None:
+    """Of a square matrix, of which both have the same layout."""
+
+    def sums(x: np.ndarray, b: np.ndarray) -> np.ndarray:
+        sums = np.exp(x).sum(axis=1)
+        v = np.exp(b)
+        columns = v.sum(axis=0)
+        x[...] = v / columns
+        return sums / columns
+
+    x, b = np.random.default_rng(0).standard_normal((2, 400, 400))
+    plan = planned_ad.compile(sums, (x, b), check=False)
+    np.testing.assert_allclose(plan(x.copy(), b), sums(x.copy(), b), rtol=1e-12)
+
+
 def test_divisions_by_a_number_of_a_row_are_products_in_blocks_too() -> None:
     """The sweep has one division for each row: the reciprocal of the sum. Elements are divided by the primal alone."""
     x = np.random.default_rng(0).random((1000, 100))

@@ -595,3 +595,18 @@ def test_ways_of_functions_of_what_was_computed_become_choices():
     after = vectorise(tape)
     assert counted(after, "Loop") == counted(after, "Branch") == 0
     assert_same(tape, after)
+
+
+def sums_of_one_array(x):
+    total = 0.0
+    for a in [x.copy()]:
+        total += a.sum()
+    return total
+
+
+def test_what_one_iteration_sums_up_is_computed():
+    tape = trace(sums_of_one_array, (np.ones(6),), unroll=0).tape
+    assert counted(tape, "Loop") == 1
+    after = vectorise(tape)
+    assert counted(after, "Loop") == 0
+    assert_same(tape, after)

@@ -13,7 +13,7 @@ from planned_ad.regions.affine import loop_index
 from planned_ad.regions.regions import Region, View, contiguous
 from planned_ad.tape.builder import TapeBuilder
 from planned_ad.tape.tape import Apply, Guard, Load, Loop, Operation, Scatter, Store, Tape, Value
-from planned_ad.tape.verify import TapeError, verify
+from planned_ad.tape.verify import TapeError, check_defined, verify
 
 FLOAT, INT = np.dtype(np.float64), np.dtype(np.int64)
 HERE = Line(file="model.py", number=12, function="step")
@@ -93,6 +93,13 @@ DEFECTS = {
 def test_a_defect_is_found(message: str) -> None:
     with pytest.raises(TapeError, match=message):
         verify(DEFECTS[message](well_formed()))
+
+
+@pytest.mark.parametrize("message", ["used before it is defined", "defined twice", "v50 is used before"])
+def test_what_is_not_defined_is_found_in_every_plan(message: str) -> None:
+    check_defined(well_formed())
+    with pytest.raises(TapeError, match=message):
+        check_defined(DEFECTS[message](well_formed()))
 
 
 def test_the_error_names_the_users_line() -> None:

@@ -55,6 +55,7 @@ from ..python.progress import stage
 from ..tape.captured import fixed_ranges
 from ..tape.guards import decides
 from ..tape.tape import Tape
+from ..tape.verify import check_defined
 from ..trace import Trace
 from .conversions import Conversions
 from .described import description, shown_name
@@ -150,7 +151,7 @@ def differentiated(
     ):
         changed = passed(tape)
         tape = tape if changed is tape else drop_dead(rewrite(changed))
-    tape = prepared(tape)
+    tape = check_defined(prepared(tape))
     if not row.is_reverse:
         return primal(tape)
     if row.of_loss:
@@ -185,7 +186,7 @@ def finished(tape: Tape) -> Tape:
     ):
         changed = passed(tape)
         tape = tape if changed is tape else simplify(changed)
-    return tape
+    return check_defined(tape)
 
 
 def check_loss(trace: Trace) -> None:

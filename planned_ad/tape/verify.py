@@ -56,6 +56,37 @@ def outside_of_memory(tape: Tape) -> str | None:
     return None
 
 
+def check_defined(tape: Tape) -> Tape:
+    """Return `tape`, in which all that is used is defined before, once.
+
+    This is asked of every tape that is compiled, before and after it is differentiated: what is not defined would
+    have no derivative.
+    """
+    taken, known = set[int](), set[int]()
+
+    def look(operations: Sequence[Operation]) -> None:
+        own = []
+        for op in operations:
+            for value in read_by(op):
+                if value.id not in known:
+                    raise TapeError(f"{type(op).__name__} ({op.line}): v{value.id} is used before it is defined")
+            for block in op.blocks:
+                look(block)
+            for out in op.outputs:
+                if out.id in taken:
+                    raise TapeError(f"{type(op).__name__} ({op.line}): v{out.id} is defined twice")
+                taken.add(out.id)
+                known.add(out.id)
+                own.append(out.id)
+        if operations is not tape.operations:
+            known.difference_update(own)
+
+    look(tape.operations)
+    if not {v.id for v in tape.results} <= known:
+        raise TapeError("a result is not defined")
+    return tape
+
+
 def require(condition: bool, message: str, *shown: object) -> None:
     if not condition:
         raise TapeError(message.format(*shown))

@@ -115,12 +115,16 @@ class Lifting:
                 self.scatter(op)
             elif any(v.id in self.shown for v in op.outputs):
                 self.factor(op)
-            elif self.joins and isinstance(op, Apply) and op.primitive == "reduce_sum":
+            elif self.joins and self.sums_row(op):
                 continue  # by what sums it up
             elif all(v.id not in self.lifted for v in op.inputs) and self.loop.index not in indices_of(op):
                 self.once(op)
             else:
                 self.define(op)
+
+    def sums_row(self, op: Operation) -> bool:
+        """Whether this is the sum of a row, of which there is another one in each iteration."""
+        return isinstance(op, Apply) and op.primitive == "reduce_sum" and op.operands[0].id in self.lifted
 
     def check_extents(self, op: Operation, is_carried: bool) -> None:
         """Refuses what differs between iterations, or takes more memory than it saves time.

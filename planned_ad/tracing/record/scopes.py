@@ -277,7 +277,7 @@ class Scopes:
         return max(self.bounds_over(expression, ranges)[1], 0)
 
     def is_on_a_side(self, expression: Affine) -> bool:
-        """Whether a test in the loops that move this stands before what is recorded, or has chosen one of two numbers."""
+        """Whether a test in the loops that move this stands before what is recorded, or has chosen between numbers."""
         moving = {index for index, _ in expression.terms}
         for scope in reversed(self.open):
             if scope.index in moving:
