@@ -255,6 +255,19 @@ def test_columns_that_are_written_are_not_the_rows_that_were_read() -> None:
     np.testing.assert_allclose(plan(x.copy(), b), sums(x.copy(), b), rtol=1e-12)
 
 
+def test_a_square_matrix_is_turned_in_its_place() -> None:
+    def f(x: np.ndarray) -> float:
+        x[...] = np.sin(x).T
+        return np.sum(x * np.arange(200.0))
+
+    x = np.random.default_rng(0).standard_normal((200, 200))
+    plan, wanted = planned_ad.compile(f, (x,), check=False), x.copy()
+    value, found = f(wanted), x.copy()
+    assert plan(found) == pytest.approx(value, rel=1e-12)
+    np.testing.assert_allclose(found, wanted, rtol=1e-14)
+    np.testing.assert_allclose(plan.gradient(x.copy()), np.cos(x) * np.arange(200.0)[:, None], rtol=1e-12)
+
+
 def test_divisions_by_a_number_of_a_row_are_products_in_blocks_too() -> None:
     """The sweep has one division for each row: the reciprocal of the sum. Elements are divided by the primal alone."""
     x = np.random.default_rng(0).random((1000, 100))

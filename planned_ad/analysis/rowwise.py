@@ -436,8 +436,8 @@ def same_rows(one: RowAccess, other: RowAccess, extent: int) -> bool:
     if one.axis is None or other.axis is None:
         return False
     a, b = one.region.view, other.region.view
-    if one.axis == other.axis and same_layout(a, b) and is_injective(a):
-        return True
+    if same_layout(a, b) and is_injective(a):
+        return one.axis == other.axis
     step = a.strides[one.axis]
     if step == 0 or step != b.strides[other.axis]:
         return False

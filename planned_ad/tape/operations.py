@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..python.source import UNKNOWN, Line
-from ..regions.affine import Affine, Extent, Ragged, coefficient, exact, substitute
+from ..regions.affine import Affine, Extent, Ragged, coefficient, exact, ragged, substitute
 from ..regions.regions import Region, View, ends, limits
 
 
@@ -395,7 +395,7 @@ def stretch(view: View, loop: Loop) -> View:
     low = substitute(low, loop.index, least if move[low] > 0 else most)
     high = substitute(high, loop.index, most if move[high] > 0 else least)
     length = high - low + 1
-    return View(low, (length if isinstance(length, int) else Ragged(size, length),), (1,))
+    return View(low, (ragged(size, length),), (1,))
 
 
 def defined_by(operations: tuple[Operation, ...]) -> dict[int, Operation]:
