@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..python.source import UNKNOWN, Line
-from ..regions.affine import Affine, Extent, Ragged, coefficient, exact, ragged, substitute
+from ..regions.affine import Affine, Extent, coefficient, exact, ragged, substitute
 from ..regions.regions import Region, View, ends, limits
 
 

@@ -7,6 +7,7 @@ import types
 from collections.abc import Callable, Collection
 from typing import Any, TypeVar
 
+from ...python.interruptions import is_from_handler
 from .recording import Recording
 
 Found = TypeVar("Found")
@@ -77,6 +78,9 @@ class Watch:
 
     def event(self, frame: types.FrameType, event: str, argument: Any) -> Any:
         if self.recorder.scopes.restarting:
+            return None
+        if event == "exception" and (argument[0] is KeyboardInterrupt or is_from_handler(argument[2])):
+            self.off()  # who interrupts the trace is not the program
             return None
         self.recorder.flow.event(frame, event, argument)
         return self.event
