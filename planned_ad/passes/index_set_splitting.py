@@ -32,16 +32,16 @@ v9 = 0.0
 total#1[...] = v9
 for i0 in range(0, 10, 1):
     for i3 in range(0, 30, 1):
-        v16 = total#1[i0]
-        v17 = x[i3]
-        v18 = add(v16, v17)
-        total#1[i0] = v18
+        v17 = total#1[i0]
+        v18 = x[i3]
+        v19 = add(v17, v18)
+        total#1[i0] = v19
 for i4 in range(0, 10, 1):
     for i5 in range(0, -1*i4 + 30, 1):
-        v27 = total#1[i4 + 10]
-        v28 = x[i5]
-        v29 = add(v27, v28)
-        total#1[i4 + 10] = v29
+        v28 = total#1[i4 + 10]
+        v29 = x[i5]
+        v30 = add(v28, v29)
+        total#1[i4 + 10] = v30
 v8: float64[20] = total#1[...]
 return v8
 

@@ -374,5 +374,5 @@ def _settled(recorder: Recorder, relation: Callable[..., bool], first: Extent, l
     bounds = (*recorder.scopes.bounds(first), *recorder.scopes.bounds(last))
     low, high = min(bounds), max(bounds)
     if relation in (operator.eq, operator.ne):
-        return low > 0 or high < 0
+        return low > 0 or high < 0 or low == high
     return relation(low, 0) == relation(high, 0)
