@@ -35,7 +35,20 @@ def with_a_branch(x):
     return plain(x) if x[0] > 0.0 else plain(-x)
 
 
-@pytest.mark.parametrize("f", [plain, in_a_loop, with_a_branch])
+def squared(v):
+    if v > 0.0:
+        return plain(np.stack([v, 0.0 * v]))
+    return v * v
+
+
+def on_a_side_in_a_loop(x):
+    total = 0.0
+    for v in x:
+        total += squared(v)
+    return total
+
+
+@pytest.mark.parametrize("f", [plain, in_a_loop, with_a_branch, on_a_side_in_a_loop])
 @pytest.mark.parametrize("call", range(1, 5))
 def test_it_is_raised_and_the_next_attempt_is_right(f, call):
     x = np.arange(1.0, 9.0)

@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 
 from .caches import copy_of_cached, copy_of_cached_property
+from .class_relations import hide_from_bases
 from .comprehensions import rewritten
 from .identity_methods import IDENTITY_METHODS, identity_base
 from .made import MadeOf
@@ -384,13 +385,13 @@ class Namespace:
         # Special methods are there from the start, so that the type's slots are set, and are replaced by `fill`.
         body = special_methods(cls, _NOT_COPIED) | {"__slots__": (), "__shadows_below__": [], "__see__": self.shadow}
         body.update(__qualname__=cls.__qualname__, __real_class__=cls, __shadow_mro__=order)
-        if "__del__" in vars(cls):
-            body["__del__"] = lambda self: None
+        body |= {"__del__": lambda self: None} if "__del__" in vars(cls) else {}
         try:
             # Past the metaclass's own `__new__`, which may register the class.
             copy: type = type.__new__(shadow_metaclass(type(cls)), cls.__name__, (cls,), body)
         except TypeError:  # a metaclass that cannot be mixed with another
             return self._leave(cls, name)
+        hide_from_bases(copy)
         for base in bases:
             vars(base).get("__shadows_below__", []).append(copy)
         self._unfilled.append(lambda: self._fill_class(cls, copy))
@@ -422,8 +423,7 @@ class Namespace:
         real: Any = real_class(type(obj))
         cls = self._see(real, real.__name__) if is_user_class(real) else real
         storage: Any = next((base for base in (tuple, list, dict) if issubclass(real, base)), object)
-        is_named_tuple = storage is tuple and hasattr(real, "_fields")
-        if not isinstance(cls, ShadowClass) and not is_named_tuple:
+        if not isinstance(cls, ShadowClass) and not (storage is tuple and hasattr(real, "_fields")):
             return self._leave(obj, name)
         items = (self._copy_tuple(tuple(obj), name),) if storage is tuple else ()
         try:

@@ -75,7 +75,7 @@ def copies(namespace: Namespace) -> Iterator[tuple[Contents, Contents, int]]:
     for cell, copy in namespace._cells.values():
         yield contents_of(cell), contents_of(copy), 1
     for names in namespace._globals.values():
-        read = {name: names.real[name] for name in names if name in names.real and name not in OF_SHADOWS}
+        read = {name: names.real[name] for name in dict.keys(names) if name in names.real and name not in OF_SHADOWS}
         yield read, {name: names[name] for name in read}, len(read)
     for real, shadow in namespace._memo.values():
         if shadow is real or isinstance(real, np.ndarray | ShadowModule | types.ModuleType):

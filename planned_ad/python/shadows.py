@@ -7,7 +7,6 @@ import enum
 import functools
 import gc
 import importlib
-import operator
 import os
 import sys
 import types
@@ -17,15 +16,15 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .identity_methods import as_equality
+from ..errors import UnsupportedError
+from .called_methods import CONVERSIONS, PROTOCOLS, as_called
+from .class_relations import ACTUAL_BASE, ACTUAL_BASES, ACTUAL_MRO, as_program_sees, asks_for_mro
 
 CONTROL = "planned_ad.control"
 TRACED_OURS = frozenset(  # ordinary Python, as the user's is
     {CONTROL, "planned_ad.tracing.loops.dict_of_items"}
     | {f"planned_ad.functional.{name}" for name in ("adaptive_steps", "dense_output", "events", "implicit_steps")}
 )
-PROTOCOLS = frozenset({"__array_ufunc__", "__array_function__"})  # which NumPy calls with functions of its own
-CONVERSIONS = {"__bool__": bool, "__index__": int, "__int__": int, "__float__": float}  # Python's
 _LIBRARIES = frozenset({"numpy", "scipy", "numba", "llvmlite", "planned_ad", "pandas", "matplotlib", "sympy"})
 _STANDARD_LIBRARY = os.path.dirname(os.__file__)
 VENDORED = ("scipy._lib.", "scipy._external.")  # where SciPy keeps other packages: up to 1.17, and since
@@ -173,6 +172,17 @@ class ShadowGlobals(dict):
             return self[name]
         return default
 
+    def all_of_them(self, *_: object) -> Any:
+        """What asks for all names, of which there are here those that have been read."""
+        frame: Any = sys._getframe(1)
+        while not is_user_frame(frame):
+            frame = frame.f_back
+        line = f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno} in {frame.f_code.co_name}"
+        which = f"goes through all names of {self.real.get('__name__')!r}, of which a trace has those that are read"
+        raise UnsupportedError(f"{line}: {which} one by one. Put what it looks for into a dict or a list")
+
+    __iter__ = __reversed__ = __len__ = keys = values = items = copy = __or__ = __ror__ = all_of_them  # type: ignore
+
 
 class ShadowBuiltins(dict[str, Any]):
     """The built-ins as traced code sees them: what replaces one is made when its name is first read.
@@ -230,6 +240,9 @@ class ShadowModules(collections.abc.Mapping[str, Any]):
         return self.get(module.__name__, module)
 
 
+OWN_NAMES: Any = vars(types.ModuleType)["__dict__"].__get__
+
+
 class ShadowModule(types.ModuleType):
     """A module as traced code sees it: each attribute is shadowed when first read; a write stays here.
 
@@ -256,6 +269,14 @@ class ShadowModule(types.ModuleType):
             return namespace.shadow(make(name), f"{real.__name__}.{name}")
         value = self.__dict__[name] = self.read_first(name)
         return value
+
+    @property
+    def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
+        own: Any = OWN_NAMES(self)
+        if not is_user_frame(sys._getframe(1)):
+            return own
+        names, real = globals_of(self), own["__planned_ad_shadow__"][1]
+        return {name: getattr(self, name) for name in vars(real)} if names is None else names
 
     def __setattr__(self, name: str, value: object) -> None:
         names = globals_of(self)
@@ -310,8 +331,28 @@ class ShadowClass(type):
         forget_looked_up(cls)
 
     def mro(cls) -> list[type]:
+        if is_user_frame(sys._getframe(1)):
+            return [*as_program_sees(ACTUAL_MRO(cls))]
         rest = vars(cls).get("__shadow_mro__")
         return super().mro() if rest is None else [cls, *rest]
+
+    @property
+    def __mro__(cls) -> tuple[type, ...]:
+        order, asking = ACTUAL_MRO(cls), asks_for_mro(sys._getframe(1))
+        return as_program_sees(order) if asking is not None and is_user_frame(asking) else order
+
+    @property
+    def __bases__(cls) -> tuple[type, ...]:  # type: ignore[override]
+        see: Any = vars(cls).get("__see__")
+        if see is None or not is_user_frame(sys._getframe(1)):
+            return ACTUAL_BASES(cls)
+        return tuple(see(base, base.__name__) for base in ACTUAL_BASES(real_class(cls)))
+
+    @property
+    def __base__(cls) -> type:
+        see: Any = vars(cls).get("__see__")
+        is_asked = see is not None and is_user_frame(sys._getframe(1))
+        return see(ACTUAL_BASE(real_class(cls)), "") if is_asked else ACTUAL_BASE(cls)
 
     def __subclasses__(cls) -> list[type]:
         """Shadows of the real class's, and those that traced code has defined."""
@@ -320,7 +361,7 @@ class ShadowClass(type):
         if see is None:
             return found
         derived: list[type] = type.__subclasses__(real_class(cls))
-        return [see(each, each.__name__) for each in derived if not isinstance(each, ShadowClass)] + found
+        return [see(each, each.__name__) for each in derived] + found
 
     def __instancecheck__(cls, instance: object) -> bool:
         real = real_class(cls)
@@ -359,41 +400,6 @@ def set_class_attribute(cls: type, name: str, value: object) -> None:
     else:
         type.__setattr__(cls, name, value)
     forget_looked_up(cls)
-
-
-def as_called(see: Callable[..., Any], name: str, method: types.FunctionType) -> types.FunctionType:
-    """A method of a class as Python or NumPy calls it; most as they are."""
-    if name in PROTOCOLS:
-        return as_numpy_calls(see, method)
-    if name == "__eq__":
-        return as_equality(see, method)
-    return as_python_calls(CONVERSIONS[name], method) if name in CONVERSIONS else method
-
-
-def as_python_calls(kind: type, method: types.FunctionType) -> types.FunctionType:
-    """A method that has to give a `bool`, say: where it is a traced one, what it is for the data at hand."""
-
-    def called(self: Any) -> Any:
-        found = method(self)
-        is_traced = type(found) is not kind and isinstance(found, kind)
-        return found if not is_traced else operator.index(found) if kind is int else kind(found)
-
-    called.__name__, called.__qualname__, called.__doc__ = method.__name__, method.__qualname__, method.__doc__
-    called.traced = method  # type: ignore[attr-defined]
-    return called  # type: ignore[return-value]
-
-
-def as_numpy_calls(see: Callable[..., Any], method: types.FunctionType) -> types.FunctionType:
-    """A method that NumPy calls with one of its functions: it is handed what traced code has by the function's name."""
-
-    def called(self: Any, function: Any, how: Any, *args: Any, **kwargs: Any) -> Any:
-        if isinstance(how, list | tuple):  # the classes that are concerned, of `__array_function__`
-            kinds = [getattr(kind, "array_class", kind) for kind in how]
-            how = tuple(dict.fromkeys(see(kind, kind.__name__) for kind in kinds if kind is not None))
-        return method(self, see(function, function.__name__), how, *args, **kwargs)
-
-    called.__name__, called.__qualname__, called.__doc__ = method.__name__, method.__qualname__, method.__doc__
-    return called  # type: ignore[return-value]
 
 
 def build_class(body: types.FunctionType, name: str, *bases: Any, **options: Any) -> Any:
