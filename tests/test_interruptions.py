@@ -36,9 +36,10 @@ def with_a_branch(x):
 
 
 def squared(v):
+    square = v * v
     if v > 0.0:
-        return plain(np.stack([v, 0.0 * v]))
-    return v * v
+        square = plain(np.stack([v, 0.0 * v]))
+    return square
 
 
 def on_a_side_in_a_loop(x):
