@@ -198,6 +198,11 @@ def _added(items, values):
         items.append(value)
 
 
+def _times(items, count):
+    """`items * count`."""
+    return [item for _ in range(count) for item in items]
+
+
 def _count(items, value):
     """`items.count(value)`."""
     return sum(1 for item in items if item == value)

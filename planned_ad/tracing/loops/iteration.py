@@ -24,7 +24,7 @@ from ...tape.tape import Operation
 from ..lengths.elements import Length, RunTime
 from ..record.decisions import NO_STATEMENT, Site, Unrolled
 from ..record.lost_variables import Lost
-from ..record.scopes import ShortLoop
+from ..record.scopes import MOST_TESTS, ShortLoop
 from ..values.loop_index import index_of
 from .generators import Running, Taker, exits_of, takers_of
 from .loops import LoopTrace
@@ -167,7 +167,7 @@ class LoopIterator:
         self.loop: LoopTrace | None = None
         self.left: LoopTrace | None = None  # a loop over it that data may have left: nobody knows where it is now
         self.operations: list[Operation] | None = None  # where texts are read: what is recorded one by one
-        self.most = 0  # of these, before the trace starts again with numbers for the texts
+        self.most = self.guards = 0  # of these, and of guards, before the trace starts again with numbers for the texts
         self.begun = 0  # how many operations there were when it began, of a short loop
         self.nest: tuple[list[Operation], int] | None = None  # of short loops in one another: where it begins
         self.is_open = (
@@ -218,7 +218,9 @@ class LoopIterator:
             self.is_open = False
             self.sequence = self.sequence.over()
             raise StopIteration
-        if self.operations is not None and len(self.operations) > self.most:
+        if self.operations is not None and (
+            len(self.operations) > self.most or self.recorder.scopes.guards > self.guards + MOST_TESTS
+        ):
             raise self.recorder.scopes.give_letters()
         if self.nest is not None and self.position:
             self.keep_nest(*self.nest)
@@ -321,7 +323,7 @@ class LoopIterator:
             return
         has_texts = any(holder.has_letters for holder in self.sequence.holders)
         if decisions.letters is None and is_followed and (has_texts or site in decisions.texts):
-            self.operations = recorder.builder.operations
+            self.operations, self.guards = recorder.builder.operations, recorder.scopes.guards
             self.most = len(self.operations) + TOGETHER * recorder.unroll
             together = False
             if length > recorder.unroll and not self.sequence.is_plain:

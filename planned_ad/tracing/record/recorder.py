@@ -477,7 +477,7 @@ class Recorder:
                 self.flow.before_run()
                 known = self.example.number(predicate).item()
             self._outcomes[predicate.id] = known
-            if what == "branch" and self.unrolling:
+            if what in ("branch", "count"):
                 self.scopes.test_in_short_loops({short.site for short in self.unrolling.values()})
             self.builder.guard(predicate, known, what, detail)
         return known

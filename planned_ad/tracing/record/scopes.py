@@ -92,6 +92,7 @@ class Scopes:
     restarting: bool = False  # a `Restart` is on its way
     dropped: set[int] = field(default_factory=set)  # values of what was differentiated that are there no more
     pending: bool = False  # a loop was left early: the trace starts again as soon as it can
+    guards: int = 0  # of what data decide
     tests: int = 0  # of data in short loops, that became guards
     tested: set[Site] = field(default_factory=set)  # these loops
 
@@ -350,7 +351,8 @@ class Scopes:
 
     def test_in_short_loops(self, sites: set[Site]) -> None:
         """A guard is made in short loops: where that is often, each way through them would be a trace of its own."""
-        self.tests += 1
+        self.guards += 1
+        self.tests += bool(sites)
         self.tested |= sites
         if self.tests > MOST_TESTS:
             self.keep(self.tested)

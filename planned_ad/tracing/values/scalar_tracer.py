@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from ... import control
 from ...python.attributes_held import with_attributes
 from ...python.comprehensions import is_at_item
 from ...python.frames import as_written, user_frame
@@ -211,13 +212,19 @@ class ScalarTracer(ScalarMethods):
 
     def __mul__(self, other: Any) -> Any:
         if type(other) in (list, tuple, str) and self.dtype.kind in "iu":
-            return self.__index__() * other
+            return self.of_items(other)
         return operate(self.recorder, np.multiply, self, other)
 
     def __rmul__(self, other: Any) -> Any:
         if type(other) in (list, tuple, str) and self.dtype.kind in "iu":
-            return other * self.__index__()
+            return self.of_items(other)
         return operate(self.recorder, np.multiply, other, self)
+
+    def of_items(self, items: Any) -> Any:
+        """Items as often as this says: in loops, a list whose length is data."""
+        if type(items) is list and items and self.recorder.scopes.depth:
+            return self.recorder.namespace.function(control._times)(items, self)
+        return items * self.__index__()
 
     def __getattr__(self, name: str) -> Any:
         """What else the number has, `k.bit_length` say: of an integer that the tape holds for only."""
