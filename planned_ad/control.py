@@ -198,6 +198,21 @@ def _added(items, values):
         items.append(value)
 
 
+def is_listing(code):
+    """Whether it is that of what makes a list of an array: items are known by their number then, however few."""
+    return code.co_filename == __file__ and code.co_qualname.startswith(_listed.__name__)
+
+
+def _listed(array):
+    """`array.tolist()`, of one axis."""
+    return [number.item() for number in array]
+
+
+def _listed_rows(matrix):
+    """`matrix.tolist()`."""
+    return [[number.item() for number in row] for row in matrix]
+
+
 def _times(items, count):
     """`items * count`."""
     return [item for _ in range(count) for item in items]

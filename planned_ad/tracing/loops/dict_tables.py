@@ -48,6 +48,7 @@ from .index_tests import written_out_for_key
 from .list_in_trace import ListInTrace
 from .object_contents import has_attributes
 from .object_copies import refuse_truths_in
+from .short_runs import place_asked_for
 from .stored_forms import Array, Number
 from .written_forms import Written, WrittenArrays
 
@@ -174,6 +175,7 @@ class DictTable(ListInTrace):
         """Where the value of a key lies, and what says that it is within the room, where that is not known."""
         recorder, texts = self.recorder, self.room.with_texts(texts_in(key)).texts
         recorder.mark()
+        place_asked_for(recorder, *(key if type(key) is tuple else (key,)))
         numbers = [number_of_part(recorder, part, texts) for part in (key if type(key) is tuple else (key,))]
         ranges = [range_of(recorder, number) for number in numbers]
         if not numbers or None in ranges:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
+from ... import control
 from ...python.frames import as_written
 from ...python.index_uses import says_places_only
 from ...python.instructions import instructions_of
@@ -335,7 +336,8 @@ class LoopIterator:
         first, last = self.position + decisions.first.get(site, 0), decisions.last.get(site, 0)
         lengths = [length, *(short.length for short in recorder.unrolling.values())]
         is_nest = len(lengths) > 1 and math.prod(lengths) > TOGETHER * recorder.unroll
-        shortest = 1 if site in decisions.kept or is_nest else recorder.unroll
+        is_kept = site in decisions.kept or is_nest or control.is_listing(frame.f_code)
+        shortest = 1 if is_kept else recorder.unroll
         if self.exits is not None or frame.f_code is decisions.whole:
             shortest = 0
         if together and length - first - last > shortest:

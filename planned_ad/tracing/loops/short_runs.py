@@ -35,6 +35,12 @@ class ShortRun:
         self.under_way.pop(id(self), None)
 
 
+def place_asked_for(recorder: Recorder, *keys: Any) -> None:
+    """Something is looked for where data say: a short loop that does so often is a loop, as one that tests data."""
+    if recorder.unrolling and any(recorder.is_scalar(key) and not recorder.is_concrete(key) for key in keys):
+        recorder.scopes.test_in_short_loops({short.site for short in recorder.unrolling.values()})
+
+
 def short_run(recorder: Recorder, items: Any, frame: types.FrameType) -> Any:
     """What the loop that begins in a frame runs over; None where it is recorded as a loop, since it tests so often.
 

@@ -40,7 +40,7 @@ from .forms import Items, Unchanged, joined
 from .held import is_made_of_attributes, is_number, number_type
 from .iteration import Sequence
 from .letters import CODE, PLAIN, Letter, has_letters, is_text_or_member, letters_of
-from .short_runs import short_run
+from .short_runs import place_asked_for, short_run
 from .stored_forms import Array, Number
 from .traced_list import TracedList
 
@@ -294,6 +294,7 @@ def choices_of(recorder: Recorder, holders: list[Any], key: Any) -> Choices | No
     kind = type(holders[0])
     if kind not in (list, tuple, dict, str) or any(type(holder) is not kind for holder in holders):
         return None
+    place_asked_for(recorder, key)
     if kind is dict:
         found = any_of(recorder, key)
         if found is None and type(key) is ScalarTracer:

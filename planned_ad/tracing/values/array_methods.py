@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from ... import control
 from ...errors import UnsupportedError
 from ...python.shadows import is_frame_of_library, is_user_frame
 from ..record.traced import TracedArray, owning
@@ -186,6 +187,9 @@ class ArrayMethods(TracedArray, Operators):
         return self.recorder.flow.iterate(len(self.geometry), self.__getitem__)
 
     def tolist(self) -> Any:
+        if self.ndim in (1, 2):  # as the program could write it, so that loops over it stay loops
+            listed = control._listed if self.ndim == 1 else control._listed_rows
+            return self.recorder.namespace.function(listed)(self)
         return [part.tolist() for part in self] if self.ndim else self.item()
 
     def sort(self, axis: int = -1, kind: Any = None, order: Any = None) -> None:
