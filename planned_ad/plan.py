@@ -26,7 +26,8 @@ from .calls.parameters import usual_kind
 from .calls.replay import Call
 from .calls.split_calls import Forward, Reverse, SignatureOf, run_reverse
 from .calls.stored_plans import is_decided, numbers_in
-from .calls.variants import Variant, add_variant, replay
+from .calls.variant import Variant
+from .calls.variants import add_variant, replay
 from .errors import ArgumentError, missing_where_refused
 from .pictures.pictured import Pictured
 from .planning.schedule import MemoryPlan

@@ -20,7 +20,7 @@ from .c_header import Described, header
 from .entries import OPTIMIZATION, Entry, emission
 from .kernel_functions import check_compiled, njit_spec, same_memory
 from .parameters import is_scalar_loss
-from .variants import PlanOfTraces, Variant
+from .variant import PlanOfTraces, Variant
 
 KINDS_OF_CALLS = {"value": "call"}  # by what C calls them, where that is another name
 OF_LOSS, OF_OTHERS = ("value", "gradient", "value_and_gradient"), ("value", "pullback")

@@ -34,7 +34,7 @@ from .entries import Entry
 from .kinds import RESULT
 from .parameters import Parameter, Place, identifier
 from .specs import leaf_spec
-from .variants import PlanOfTraces, Variant
+from .variant import PlanOfTraces, Variant
 
 SPARE_VARIANTS = 8  # of those whose `while` loops have got more memory
 

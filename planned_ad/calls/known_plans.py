@@ -27,7 +27,7 @@ from ..python.used_names import nested
 from .outside.portraits import NotPortable
 from .outside.told import PLAIN, number_key
 from .stored_plans import leaf_layout, share_bytes
-from .variants import PlanOfTraces
+from .variant import PlanOfTraces
 
 MOST_UNPICKLED = 8
 PlanType = TypeVar("PlanType", bound="PlanWithIdentity")

@@ -8,7 +8,7 @@ from typing import Any
 from ..tape.callees import is_call
 from ..tape.tape import walk
 from .kinds import CallKind
-from .variants import PlanOfTraces, Variant
+from .variant import PlanOfTraces, Variant
 
 
 def next_call(plan: PlanOfTraces, row: CallKind, variant: Variant) -> Callable[..., Any] | None:

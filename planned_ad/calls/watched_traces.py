@@ -53,9 +53,9 @@ def traced_and_watched(
     return traced, found, Watch(traced.outside)
 
 
-def found_so_far(plan: Any, branches: int) -> Decisions | None:
+def found_so_far(plan: Any, is_plain: bool) -> Decisions | None:
     """What the last trace has found out of the function's loops and lists, where the next one is of the same kind."""
     last = plan._variants[-1].trace if plan._variants else plan._after
-    if last is None or branches:
+    if last is None or not is_plain:
         return None
     return last.decisions if last.max_steps == plan._options["max_steps"] else None  # type: ignore[no-any-return]

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ..calls.variants import Variant
+from ..calls.variant import Variant
 from ..errors import ArgumentError
 from ..plan import Plan
 from ..python.examples import copied

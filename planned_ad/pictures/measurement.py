@@ -19,7 +19,8 @@ import numpy as np
 from ..calls.entries import OPTIMIZATION, Entry, emission
 from ..calls.kinds import CallKind
 from ..calls.replay import Call
-from ..calls.variants import PlanOfTraces, Variant, replay
+from ..calls.variant import PlanOfTraces, Variant
+from ..calls.variants import replay
 from ..errors import UnsupportedError
 from ..kernels.entry.callpath import compiled_call, loaded_call
 from ..kernels.timed import PAIR, STOPPED, Clocks, TimedEmitter, has_clock, inner_leaves

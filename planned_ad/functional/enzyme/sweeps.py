@@ -15,7 +15,8 @@ from ...calls.entries import Entry, build_entry, finished
 from ...calls.kinds import ARGUMENT, COTANGENT, RESULT, CallKind
 from ...calls.parameters import Parameter, lone_floats, new_array
 from ...calls.replay import Call
-from ...calls.variants import Variant, replay
+from ...calls.variant import Variant
+from ...calls.variants import replay
 from ...differentiate.batch import batched
 from ...differentiate.forward import forward
 from ...differentiate.reverse import reverse
