@@ -444,8 +444,7 @@ def _slow_path(plan: Plan, row: CallKind, variant: Variant, *arguments: Any, **k
     try:
         raise_pending()  # of a callback in the call that has just been tried
     except BaseException:
-        tape = called(variant.trace).tape if row.writes_tape else None
-        if tape is not None:
+        if row.writes_tape and (tape := called(variant.trace).tape) is not None:
             tape.forget()
         raise
     if not row.takes_arguments:
