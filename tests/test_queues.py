@@ -70,3 +70,17 @@ def test_loops_that_are_left_at_once_somewhere() -> None:
     assert_right(heap_sorted, InterpretedPlan(heap_sorted, x), 1, 4)
     (loop,) = trace(heap_sorted, (x,)).unrolled
     assert loop.reason == "is left at once"
+
+
+def test_how_long_a_queue_may_be_is_known_by_a_guard():
+    def f(x, width):
+        window, total = deque(maxlen=2 * int(width[0]) - 1), 0.0
+        for v in x:
+            window.append(v)
+            total += sorted(window)[len(window) // 2]
+        return total
+
+    x = np.random.default_rng(0).random(20)
+    plan = planned_ad.compile(f, (x, np.array([2])))
+    for width in (2, 3):
+        assert plan(x, np.array([width])) == pytest.approx(f(x, np.array([width])), rel=1e-14)

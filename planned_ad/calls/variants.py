@@ -65,7 +65,7 @@ def add_variant(
         whole = in_one_trace(plan, args, kwargs)
         if whole is not None:
             return whole
-    is_first = is_plain and not plan._variants and not known and not plan._stretched
+    is_first = not plan._variants and not known and not plan._stretched
     with belonging_to(file_of(plan._f)):
         request = request_for(plan._f, args, kwargs, options) if is_first else None
         stored = None if request is None else find_trace(request)

@@ -101,6 +101,9 @@ def list_replacements(recorder: Recorder) -> dict[int, object]:
             return counts
         if kind is dict and len(args) == 1 and type(args[0]) is DictTable and not options:
             return args[0].copy(dict)
+        if kind is collections.deque:  # how long it may be is known by a guard
+            args = (*args[:1], *map(recorder.known_integer, args[1:]))
+            options = {name: recorder.known_integer(value) for name, value in options.items()}
         made = kind(*args, **options)
         if type(made) is set:
             return followed_dict(recorder, made, site)
