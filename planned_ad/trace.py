@@ -209,7 +209,7 @@ def trace(
     unrolled : mapping of Site to Unrolled
         Loops whose iterations are recorded one by one, and why.
     branches : int
-        In how many passes over it the tests of data outside of loops have to be branches, as in loops; 0: are guards.
+        In how many passes the tests of data outside of loops have to be branches, as in loops; 0 or less: are guards.
     decisions : Decisions, optional
         What is decided about its loops beforehand.
     outside : Outside
@@ -221,7 +221,7 @@ def trace(
         Where `f` does what cannot be recorded; the message names the user's line. What `f` itself or NumPy raises
         passes through, with a note that names the line.
     """
-    decisions = decisions or Decisions.begun(known, stretched, unrolled, ONCE if branches else None, branches)
+    decisions = decisions or Decisions.begun(known, stretched, unrolled, ONCE if branches > 0 else None, abs(branches))
     outside = Outside() if outside is None else outside
     decisions.set_first |= {(id(found[0]), name): found for (_, name), found in outside.set_first.items()}
     failure: Exception | None = None

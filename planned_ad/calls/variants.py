@@ -46,6 +46,7 @@ MOST_EXAMPLE_STEPS = 100_000  # of an example that Python runs, since a test aft
 SEVERAL = 4  # ways through a function that have a trace each, before all of them are to have one
 PASSES_FOR_EACH = 24  # over the function, to have one for all ways: it is worth more the more there are
 MOST_PASSES = 500
+PASSES_ROLLED = 200  # to see whether a function with short loops as loops has no guard
 MOST_WAYS = 8  # guards of one trace, each of which makes another one: perhaps of short loops that are no loops
 
 
@@ -60,7 +61,7 @@ def add_variant(
     unroll: int | None = None,
 ) -> Variant:
     """Trace with an example of which the first guards are `known`; `checked`: what is known of its check."""
-    options, is_plain = plan._options, not branches and unroll is None
+    options, is_plain = plan._options, not branches
     if options["on_branch"] == "record" and is_plain and not plan._one_way:
         whole = in_one_trace(plan, args, kwargs)
         if whole is not None:
@@ -317,7 +318,7 @@ def in_one_trace(plan: PlanOfTraces, args: tuple, kwargs: dict[str, Any], passes
 def with_short_loops(plan: PlanOfTraces, args: tuple, kwargs: dict[str, Any]) -> Variant | None:
     """The first variant, in which short loops are loops too, if then no test is left that makes another way."""
     try:
-        found = add_variant(plan, args, kwargs, unroll=min(plan._options["unroll"], 1))
+        found = add_variant(plan, args, kwargs, branches=-PASSES_ROLLED, unroll=min(plan._options["unroll"], 1))
     except Exception as error:
         if is_interruption(error):
             raise

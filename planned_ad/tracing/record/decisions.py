@@ -89,7 +89,7 @@ class Decisions:
     shared: set[Line] = field(default_factory=set)  # where iterators are made whose items several ask for
     whole: types.CodeType | None = None  # of the loop in which all of the function is, of one iteration
     passes: int = 0  # over the bodies of loops, in all runs
-    most_passes: int = 0  # where all of the function is in one
+    most_passes: int = 0  # where all of the function is in one, or it is tried what short loops are as loops
     split: set[Site] = field(default_factory=set)  # tests of data whose sides go on to the end of their function
     raising: dict[Site, Any] = field(default_factory=dict)  # how far the sides of tests go on of which one raises
     nones: bool | None = None  # whether what asks for None is seen: None until a variable is that or a number
@@ -164,7 +164,7 @@ class Decisions:
         return replace(
             self.copied(), known=known, stretched=set(stretched), unrolled={**self.unrolled, **unrolled},
             given=frozenset(unrolled), passes=0, lengths=lengths, before_guess=None, attempt=None, attempts={},
-            asks_errors=False, set_first={}, constants={},
+            asks_errors=False, set_first={}, constants={}, most_passes=self.most_passes if self.whole else 0,
             fixed_lengths=self.fixed_lengths and self.stretched == set(stretched),
         )  # fmt: skip
 
@@ -208,7 +208,7 @@ class Decisions:
     def count_pass(self) -> None:
         """All of a function at once takes as many passes as need be, up to what variants of it would cost."""
         self.passes += 1
-        if self.whole is not None and self.passes > self.most_passes:
+        if self.most_passes and self.passes > self.most_passes:
             raise TooManyPasses("all ways through the function at once take too many passes over it")
 
     def place(self, site: Site) -> None:
