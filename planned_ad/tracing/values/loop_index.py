@@ -330,6 +330,14 @@ def _compare(index: LoopIndex, other: Any, relation: Callable[..., bool], ufunc:
     return operate(recorder, ufunc, index, other)
 
 
+def lies_in(items: Any, value: LoopIndex) -> bool:
+    """Whether an index is in a range, whose bounds may be expressions: of neighbours, by two tests."""
+    if abs(items.step) != 1:
+        return value in items.concrete()
+    least, end = (items.start, items.stop) if items.step > 0 else (items.stop + 1, items.start + 1)
+    return bool(value >= least) and bool(value < end)
+
+
 def _whole(bound: Any, relation: Callable[..., bool]) -> Any:
     """The integer that integers compare with as they do with `bound`, where there is one; else `bound`."""
     if type(bound) is not float or not math.isfinite(bound):
