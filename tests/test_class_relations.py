@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import inspect
 import math
 import sys
@@ -87,9 +88,23 @@ def names_of_a_library(x):
     return x[0] * len([n for n in vars(math) if n.startswith("log")])
 
 
+class Registering(abc.ABC):
+    @abc.abstractmethod
+    def energy(self): ...
+
+
+@Registering.register
+class Registered:
+    pass
+
+
+def registered(x):
+    return x[0] * issubclass(Registered, Registering) + x[1] * isinstance(Registered(), Registering) + x[2]
+
+
 TOLD = [
     attributes_of_all_bases, of_all_derived, lengths, of_inspect, by_identity, methods_of_bases, classes_made_inside,
-    by_name, names_of_a_library,
+    by_name, names_of_a_library, registered,
 ]  # fmt: skip
 ALL_NAMES = {
     "items": lambda x: x[0] * sum(v for n, v in globals().items() if n.startswith("RATE_")),

@@ -163,6 +163,16 @@ def bilateral(x):
     return np.sum(out**2)
 
 
+@rolled
+def in_ranges(x):
+    n, t = len(x), 0.0
+    for i in range(n - 1, 0, -1):
+        for j in range(max(0, i - 2), min(n, i + 3)):
+            if j - 5 in range(n) and j + i - 4 in range(3, n):
+                t += x[j - 5] * x[i + j - 4]
+    return t
+
+
 @program
 def behind_a_test_of_data(x):
     n, t = len(x), 0.0

@@ -29,7 +29,7 @@ def as_program_sees(order: Iterable[type]) -> tuple[type, ...]:
 
 def hide_from_bases(cls: type) -> None:
     """Have its bases not give it among their `__subclasses__()`, which a program may run over."""
-    place = _place_of_subclasses()
+    place = place_of_subclasses()
     if place is None:
         return
     for base in ACTUAL_BASES(cls):
@@ -42,7 +42,7 @@ _IS_HEAP_TYPE = 1 << 9
 
 
 @functools.cache
-def _place_of_subclasses() -> int | None:
+def place_of_subclasses() -> int | None:
     """Where a class keeps those derived from it, by their addresses; None where that is not as we know it."""
 
     class Above:

@@ -18,7 +18,7 @@ import numpy as np
 
 from ..errors import UnsupportedError
 from .called_methods import CONVERSIONS, PROTOCOLS, as_called
-from .class_relations import ACTUAL_BASE, ACTUAL_BASES, ACTUAL_MRO, as_program_sees, asks_for_mro
+from .class_relations import ACTUAL_BASE, ACTUAL_BASES, ACTUAL_MRO, as_program_sees, asks_for_mro, place_of_subclasses
 
 CONTROL = "planned_ad.control"
 TRACED_OURS = frozenset(  # ordinary Python, as the user's is
@@ -371,8 +371,8 @@ class ShadowClass(type):
         real = real_class(cls)
         if real is cls:
             return super().__subclasscheck__(subclass)
-        # An abstract base class asks each of its subclasses, shadows included, and must not be asked in return.
-        if not is_user_frame(sys._getframe(1)):
+        # An abstract base class asks each class that it gives as derived from it, and must not be asked in return.
+        if place_of_subclasses() is None and not is_user_frame(sys._getframe(1)):
             return type.__subclasscheck__(real, subclass)
         return issubclass(subclass, real)
 
