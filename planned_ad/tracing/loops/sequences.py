@@ -28,7 +28,7 @@ from ..record.traced import TracedArray
 from ..values.array_tracer import ArrayTracer
 from ..values.elementwise import elementwise
 from ..values.flat import FlatView
-from ..values.loop_index import LoopIndex, expression_of, index_of, lies_in, plain_or_traced
+from ..values.loop_index import LoopIndex, expression_of, has_index, index_of, plain_or_traced
 from .dict_keys import as_python
 from .dict_tables import ordered_view
 from .expressions import CHOSEN, filter_expression, generator_over
@@ -132,7 +132,7 @@ class Range:
         return None
 
     def __contains__(self, value: Any) -> bool:
-        return lies_in(self, value) if type(value) is LoopIndex and not self.is_traced else value in self.concrete()
+        return has_index(self, value) if type(value) is LoopIndex and not self.is_traced else value in self.concrete()
 
     def __reversed__(self) -> Iterator[Any]:
         return iter(reversed_(self.recorder, self))

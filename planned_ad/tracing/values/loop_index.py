@@ -330,7 +330,7 @@ def _compare(index: LoopIndex, other: Any, relation: Callable[..., bool], ufunc:
     return operate(recorder, ufunc, index, other)
 
 
-def lies_in(items: Any, value: LoopIndex) -> bool:
+def has_index(items: Any, value: LoopIndex) -> bool:
     """Whether an index is in a range, whose bounds may be expressions: of neighbours, by two tests."""
     if abs(items.step) != 1:
         return value in items.concrete()
