@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import abc
 import inspect
+import linecache
 import math
 import sys
+import traceback
 
 import numpy as np
 import pytest
@@ -134,3 +136,27 @@ def test_classes_say_nothing_of_what_stands_in_for_them():
 def test_what_goes_through_all_names_is_refused(name):
     with pytest.raises(UnsupportedError, match=r"test_class_relations.py:\d+ in .*: goes through all names of"):
         planned_ad.compile(ALL_NAMES[name], (np.array([0.5, 0.7, 0.9]),), check=False)
+
+
+def test_tracebacks_through_traced_code_are_shown():
+    def f(x):
+        return np.sum(x @ np.ones(7))
+
+    with pytest.raises(ValueError) as raised:
+        planned_ad.compile(f, (np.ones(3),))
+    linecache.clearcache()
+    assert "in f" in "".join(traceback.format_exception(raised.value))
+
+
+def told_by_a_traceback(x):
+    try:
+        int("a")
+    except ValueError:
+        linecache.clearcache()
+        return x[0] * ("ValueError" in traceback.format_exc())
+    return x[1]
+
+
+def test_tracebacks_are_formatted_in_traced_code():
+    x = np.array([0.5, 0.7])
+    assert planned_ad.compile(told_by_a_traceback, (x,), check=False)(x) == told_by_a_traceback(x)

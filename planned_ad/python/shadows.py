@@ -159,7 +159,8 @@ class ShadowGlobals(dict):
 
     def read_first(self, name: str) -> object:
         """What a name is that nobody has assigned to."""
-        return self.namespace.shadow(self.real[name], name)
+        is_of_imports = name in ("__loader__", "__spec__")  # which whoever shows a traceback asks for
+        return self.real[name] if is_of_imports else self.namespace.shadow(self.real[name], name)
 
     def __contains__(self, name: object) -> bool:
         if type(name) is str:
@@ -172,16 +173,28 @@ class ShadowGlobals(dict):
             return self[name]
         return default
 
-    def all_of_them(self, *_: object) -> Any:
-        """What asks for all names, of which there are here those that have been read."""
-        frame: Any = sys._getframe(1)
-        while not is_user_frame(frame):
-            frame = frame.f_back
+    def __bool__(self) -> bool:
+        return True
+
+
+def refused_in_traces(name: str) -> Callable[..., Any]:
+    """A method of globals for all names, of which there are those that have been read; the dict's own for others."""
+
+    def method(self: ShadowGlobals, *args: Any) -> Any:
+        frame = sys._getframe(1)
+        while frame is not None and not is_user_frame(frame):
+            frame = frame.f_back  # type: ignore[assignment]
+        if frame is None:  # a traceback is shown, say
+            return getattr(dict, name)(self, *args)
         line = f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno} in {frame.f_code.co_name}"
         which = f"goes through all names of {self.real.get('__name__')!r}, of which a trace has those that are read"
         raise UnsupportedError(f"{line}: {which} one by one. Put what it looks for into a dict or a list")
 
-    __iter__ = __reversed__ = __len__ = keys = values = items = copy = __or__ = __ror__ = all_of_them  # type: ignore
+    return method
+
+
+for _name in ("__iter__", "__reversed__", "__len__", "keys", "values", "items", "copy", "__or__", "__ror__"):
+    setattr(ShadowGlobals, _name, refused_in_traces(_name))
 
 
 class ShadowBuiltins(dict[str, Any]):
