@@ -29,7 +29,8 @@ Primal and reverse sweep have become one loop over registers, `r0` to `r3`, and 
 Requires a simplified tape; ensures that each access finds the number that the tape means. In order:
 
 0. `reciprocals`, `early_uses`: divisions as products; computing from what is about to be overwritten before it is.
-   `row_blocks`: work on large arrays in blocks of rows, so that what is only used there is never whole.
+   `row_blocks`: work on large arrays in blocks of rows, so that what is only used there is never whole, and what
+   several loop nests would fetch (`fetches`) is fetched once.
 1. `anchors`: for each value, reload, recompute or keep (alias and overwrite analysis on regions).
 2. `placement`: fuse operations into loop nests, in an order that keeps every dependence.
 3. `layout`: pack slots and local buffers by lifetime.
@@ -42,6 +43,7 @@ from .differentiate.keep.sources import overwritten, read_again
 from .passes.early_uses import use_early
 from .passes.reciprocals import multiply_by_reciprocals
 from .planning.anchors import Anchors, decide_anchors
+from .planning.fetches import fetched_again
 from .planning.last_bits import mark_exact
 from .planning.layout import lay_out, lifetimes_in
 from .planning.placement import Placement
@@ -53,20 +55,23 @@ from .tape.tape import Apply, Constant, Tape, Value, walk
 
 
 def plan_memory(tape: Tape) -> MemoryPlan:
-    """Plan `tape`, in blocks of rows where that takes much less memory.
+    """Plan `tape`, in blocks of rows where that takes much less memory, or fetches much less.
 
     Requires a simplified tape whose results are stored to buffers of kind 'result'. Ensures: each access finds
     the number that the tape means; every slot lies in the workspace and overlaps no other that is alive.
     Cost: near linear in the operations for unrolled scalar code.
     """
     plan = plan_as_it_is(tape)
-    if plan.workspace_nbytes < WORTH:
+    again = fetched_again(plan)
+    if plan.workspace_nbytes < WORTH and not again:
         return plan
-    changed, blocked = in_row_blocks(multiply_by_reciprocals(tape))
+    changed, blocked = in_row_blocks(multiply_by_reciprocals(tape), frozenset(again))
     if not blocked:
         return plan
     smaller = plan_as_it_is(changed, blocked)
-    return smaller if 2 * smaller.workspace_nbytes <= plan.workspace_nbytes else plan
+    more, left = smaller.workspace_nbytes - plan.workspace_nbytes, fetched_again(smaller).total()
+    is_fetched_once = again and 2 * left <= again.total() and more <= again.total() - left
+    return smaller if is_fetched_once or 2 * smaller.workspace_nbytes <= plan.workspace_nbytes else plan
 
 
 def plan_as_it_is(tape: Tape, blocked: tuple[BlockedRows, ...] = ()) -> MemoryPlan:

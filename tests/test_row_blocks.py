@@ -11,8 +11,8 @@ import planned_ad
 from planned_ad import planner
 from planned_ad.calls.entries import entry_tape
 from planned_ad.calls.kinds import KINDS
-from planned_ad.planner import plan_memory
-from planned_ad.planning import row_blocks
+from planned_ad.planner import plan_as_it_is, plan_memory
+from planned_ad.planning import fetches, parted_rows, row_blocks
 from planned_ad.planning.row_blocks import in_row_blocks
 from planned_ad.tape.interpret import interpret
 from planned_ad.tape.tape import Apply, Load, Loop, Tape, walk
@@ -107,8 +107,27 @@ def repeated(x, y):
     return np.sum(w * w)
 
 
+def both_ways(x, y):
+    residual = np.tanh(x @ y[0]) - y[:, 1]
+    return residual @ residual + np.sum(x.sum(axis=0) ** 2) + np.sum((x.T @ residual) * y[1])
+
+
+def along_columns(x, y):
+    a = x.T
+    return np.sum(np.exp(a @ y[:, 0]) * (y[0] @ a).max()) + np.sum(a.sum(axis=0) * np.sin(y[:, 2]))
+
+
+def iterated(x, y):
+    v = y[1]
+    for _ in range(30):
+        v = x.T @ (x @ v)
+        v = v / np.sqrt(v @ v)
+    return v @ y[0]
+
+
 PROGRAMS = [softmax, log_likelihood, rotation, in_place, normalised, looked_up, products, pairs, columns, twice]
-IN_LOOPS = [descended, stepped, repeated]
+PROGRAMS += [both_ways, along_columns]
+IN_LOOPS = [descended, stepped, repeated, iterated]
 
 
 BLOCKS = {"rows first": (64, 3), "rows last": (200, 0), "larger blocks": (700, 0)}
@@ -119,7 +138,8 @@ def small(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
     """Everything is worth it, in blocks of a few rows."""
     nbytes, pays = BLOCKS[request.param]
     for name, number in dict(WORTH=1, BLOCK_NBYTES=nbytes, PAYS=pays, LANES=2, LINE=1, MOST_NBYTES=1 << 30).items():
-        monkeypatch.setattr(row_blocks, name, number)
+        monkeypatch.setattr(row_blocks if name == "WORTH" else parted_rows, name, number)
+    monkeypatch.setattr(fetches, "FAR", 1)
     yield nbytes
 
 
@@ -139,12 +159,14 @@ def run(tape: Tape, traced: Trace, args: tuple) -> dict:
 def assert_same(f: Callable, *args: np.ndarray, kind: str = "gradient", **options: int) -> Tape:
     traced = trace(f, tuple(np.copy(a) for a in args), **options)
     plain = entry_tape(traced, KINDS[kind], False)
-    parted, notes = in_row_blocks(plain)
-    assert bool(notes) == (parted is not plain)
-    expected, found = run(plain, traced, args), run(parted, traced, args)
-    assert expected.keys() == found.keys()
-    for id, numbers in expected.items():
-        assert_close(found[id], numbers, f"buffer {id}")
+    expected = run(plain, traced, args)
+    for again in (frozenset(b.id for b in plain.buffers if b.visible), frozenset[int]()):
+        parted, notes = in_row_blocks(plain, again)
+        assert bool(notes) == (parted is not plain)
+        found = run(parted, traced, args)
+        assert expected.keys() == found.keys()
+        for id, numbers in expected.items():
+            assert_close(found[id], numbers, f"buffer {id}")
     return parted
 
 
@@ -159,17 +181,29 @@ def test_the_same_numbers(f: Callable, rows: int, small: int) -> None:
 def test_in_loops(f: Callable, small: int) -> None:
     loops = [op for op in walk(assert_same(f, *arguments(f, 22)).operations) if isinstance(op, Loop)]
     inner = [op for loop in loops for op in loop.body if isinstance(op, Loop)]
-    assert inner or f is descended or small > 500  # where hardly anything would be whole
+    assert inner or f in (descended, iterated) or small > 500  # where hardly anything would be whole
 
 
-@pytest.mark.parametrize("f", [log_likelihood, rotation, stepped])
+@pytest.mark.parametrize("f", [log_likelihood, rotation, stepped, both_ways, iterated])
 def test_compiled(f: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetches, "FAR", 1 if f in (both_ways, iterated) else fetches.FAR)
     for name, number in dict(WORTH=1, BLOCK_NBYTES=500, PAYS=0).items():
-        monkeypatch.setattr(row_blocks, name, number)
+        monkeypatch.setattr(row_blocks if name == "WORTH" else parted_rows, name, number)
     monkeypatch.setattr(planner, "WORTH", 1)
     plan = check_gradient(f, *arguments(f, 61), every_call=False)
     assert plan.explain().blocked or f is stepped  # whose loop keeps more than a block saves
     assert "rows at a time" in str(plan.explain()) or f is stepped
+
+
+@pytest.mark.parametrize("f", [both_ways, iterated])
+def test_fetched_once(f: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
+    tape = entry_tape(trace(f, arguments(f, 61)), KINDS["gradient"], False)
+    monkeypatch.setattr(fetches, "FAR", 1)
+    whole = plan_as_it_is(tape)
+    monkeypatch.setattr(row_blocks, "WORTH", 1)
+    plan = plan_memory(tape)
+    assert any(note.once for note in plan.blocked)
+    assert 2 * fetches.fetched_again(plan).total() <= fetches.fetched_again(whole).total()
 
 
 @pytest.mark.parametrize("seed, count", [(5, 4), left_out((5, 12)), left_out((6, 100))])

@@ -9,7 +9,7 @@ import pytest
 
 import planned_ad
 from planned_ad import planner
-from planned_ad.planning import row_blocks
+from planned_ad.planning import parted_rows, row_blocks
 from planned_ad.tape.tape import Loop, Operation, Tape, walk
 
 from .oracle import check_gradient
@@ -191,7 +191,7 @@ def small(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
         WORTH=1, LOOP_WORTH=1, BLOCK_NBYTES=64, LOOP_NBYTES=request.param, LOOP_ROWS=2, LINE=1, MOST_NBYTES=1 << 30
     )
     for name, number in numbers.items():
-        monkeypatch.setattr(row_blocks, name, number)
+        monkeypatch.setattr(row_blocks if name == "WORTH" else parted_rows, name, number)
     yield
 
 
@@ -273,7 +273,7 @@ def test_random_programs(seeds: range, small: None) -> None:
 @pytest.mark.parametrize("f", [paths, filtered_columns, short_rows])
 def test_compiled(f: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, number in dict(WORTH=1, LOOP_WORTH=1, LOOP_NBYTES=600, LOOP_ROWS=2, STRIP_NBYTES=16).items():
-        monkeypatch.setattr(row_blocks, name, number)
+        monkeypatch.setattr(row_blocks if name == "WORTH" else parted_rows, name, number)
     monkeypatch.setattr(planner, "WORTH", 1)
     plan = check_gradient(f, *arguments(), every_call=False)
     assert "rows at a time" in str(plan.explain())

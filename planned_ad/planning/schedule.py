@@ -267,15 +267,19 @@ class Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockedRows:
-    """Work that is done for `together` of `rows` rows at a time; `nbytes` of what is made there are never whole."""
+    """Work that is done for `together` of `rows` rows at a time; `nbytes` of what is made there are never whole, and
+    `once` bytes from outside are fetched that otherwise would be several times."""
 
     rows: int
     together: int
     nbytes: int
+    once: int = 0
     line: Line
 
     def __str__(self) -> str:
-        return f"{self.together} of {self.rows} rows at a time; {self.nbytes} bytes are never whole"
+        whole = f"; {self.nbytes} bytes are never whole" if self.nbytes > 0 else ""
+        once = f"; {self.once} bytes are not fetched again" if self.once else ""
+        return f"{self.together} of {self.rows} rows at a time{whole}{once}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

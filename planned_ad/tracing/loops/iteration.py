@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from ..record.recorder import Recorder
 
 NEST_ELEMENTS, NEST_OPERATIONS = 64, 128  # of short loops in one another that are much code
-MOST_WRITTEN_OUT = 8000  # operations that a short loop may come to, in all the times that it is run
+MOST_WRITTEN_OUT, AT_ONCE = 8000, 192  # operations that a short loop may come to, in all its runs and in one
 ALSO_WRITTEN_OUT = 2000  # of those that become loops with it
 TOGETHER = 6  # times as many iterations of short loops in one another are recorded one by one as of one loop
 LEVEL = 1 << 20  # between the sites of the loops that one statement runs
@@ -241,10 +241,10 @@ class LoopIterator:
         """A short loop is recorded as a loop where all that it is run is much code."""
         if short is None:
             return
-        recorder = self.recorder
-        recorder.written_out[short.site] += len(recorder.builder.operations) - self.begun
-        if recorder.written_out[short.site] > MOST_WRITTEN_OUT:
-            recorder.scopes.keep({site for site, count in recorder.written_out.items() if count > ALSO_WRITTEN_OUT})
+        counts, written = self.recorder.written_out, len(self.recorder.builder.operations) - self.begun
+        counts[short.site] += written
+        if written > AT_ONCE or counts[short.site] > MOST_WRITTEN_OUT:
+            self.recorder.scopes.keep({short.site} | {k for k, count in counts.items() if count > ALSO_WRITTEN_OUT})
 
     def refuse_left(self) -> None:
         if self.left is not None:
