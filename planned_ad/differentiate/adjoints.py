@@ -47,6 +47,7 @@ from ..analysis.dependence import Place
 from ..analysis.enclosing import never_runs
 from ..analysis.singularities import strengthened
 from ..errors import UnsupportedError
+from ..passes.products import in_numbers
 from ..regions.regions import Region, View, inverse, is_fixed, is_ragged
 from ..rules.algebra import Symbol
 from ..rules.table import RULES
@@ -119,10 +120,11 @@ def transpose_apply(sweep: Sweep, op: Apply) -> None:
             continue
         before = len(builder.operations)
         result: Any = adjoint(Symbol(builder, cotangent), Symbol(builder, op.out), *symbols, **op.params)
-        written = builder.operations[before:]
+        refuse_flattening(op, builder.operations[before:])
         unbounded = op.out.id in sweep.facts.unbounded or sweep.facts.is_steep(op)
-        refuse_flattening(op, written)
-        builder.operations[before:] = strengthened(written, [cotangent.id], sweep.facts, unbounded)
+        if unbounded and rule.kind == "contract":
+            in_numbers(builder, before)
+        builder.operations[before:] = strengthened(builder.operations[before:], [cotangent.id], sweep.facts, unbounded)
         part = result.value
         if part.shape != operand.shape and rule.kind == "elementwise":
             if operand.shape == ():

@@ -42,6 +42,7 @@ from ..analysis.singularities import Singularities, singularities, strengthened
 from ..errors import UnsupportedError
 from ..passes.boundary import store_results
 from ..passes.inline import write_out_calls
+from ..passes.products import in_numbers
 from ..regions.regions import Region
 from ..rules.algebra import Symbol
 from ..rules.table import RULES, Rule
@@ -160,6 +161,8 @@ def push_apply(state: Tangents, op: Apply) -> None:
         refuse_flattening(op, builder.operations[before:])
     given = [t.id for t in tangents if t is not None]
     unbounded = state.facts.is_steep(op) or any(v.id in state.facts.steep for v in op.operands)
+    if unbounded and rule.kind == "contract":
+        in_numbers(builder, before)
     builder.operations[before:] = strengthened(builder.operations[before:], given, state.facts, unbounded)
     if total is not None:
         state.tangents[op.out.id] = builder.broadcast(total.value, op.out.shape)

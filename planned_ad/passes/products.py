@@ -262,6 +262,16 @@ def lower(builder: TapeBuilder, op: Apply) -> None:
     )
 
 
+def in_numbers(builder: TapeBuilder, begun: int) -> None:
+    """Have the contractions written since that are not worth a kernel be products of numbers, whose zeros may be strong
+    (`analysis.singularities`), and sums of them."""
+    written = builder.operations[begun:]
+    del builder.operations[begun:]
+    for op in written:
+        is_small = isinstance(op, Apply) and op.primitive == "contract" and not worth_a_call(op)
+        (lower if is_small else TapeBuilder.emit)(builder, op)
+
+
 def over(builder: TapeBuilder, value: Value, own: tuple[int, ...], labels: tuple[int, ...], extents: dict) -> Value:
     """`value`, whose axes are labelled `own`, as an array over all `labels`, repeated along those that it lacks."""
     strides = dict(zip(own, c_strides(value.shape)))

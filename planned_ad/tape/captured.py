@@ -13,13 +13,14 @@ import numpy as np
 from ..regions.regions import View, c_strides, is_injective
 from .tape import Buffer, Tape, walk
 
+READ = (np.dtype(np.float32), np.dtype(np.float64))
 MOST_BYTES = 8192  # of an array from outside whose numbers the program relies on: so many are compared at each call
 
 
 def view_of(array: np.ndarray) -> View | None:
     """How an array lies in memory, where a program can read it there; else None."""
     size = array.itemsize
-    if array.dtype.kind != "f" or not array.dtype.isnative or not array.size or any(s % size for s in array.strides):
+    if array.dtype not in READ or not array.size or any(s % size for s in array.strides):
         return None
     strides = tuple(s // size if n > 1 else c for n, s, c in zip(array.shape, array.strides, c_strides(array.shape)))
     view = View(0, array.shape, strides)

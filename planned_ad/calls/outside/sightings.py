@@ -26,6 +26,7 @@ from ...python.used_names import UsedNames, globals_in
 from ...python.world import of_the_world
 from ...tape.captured import MOST_BYTES, view_of
 from ...tape.found_outside import Outside
+from ...tracing.record.promotion import KINDS
 from ...tracing.record.traced import Traced
 from .abstract import members_asked_for, registered, registration_rows
 from .libraries import (
@@ -227,14 +228,13 @@ class Walk:
         self.visit(made.__wrapped__, path)
 
     def visit_array(self, array: np.ndarray, path: str) -> None:
-        layout: tuple = (array.shape, array.strides, array.dtype.str)
-        if "flags" in self.names.names:
-            layout += (array.flags.writeable,)
+        flags = (array.flags.writeable,) if "flags" in self.names.names else ()
+        layout: tuple = (array.shape, array.strides, array.dtype.str, *flags)
         for row in watchtable.layout_of(array):
             self.row(row)
         is_known = id(array) in self.constants or self.is_raw
         low, high = np.lib.array_utils.byte_bounds(array) if array.size else (0, 0)
-        if array.dtype.hasobject and array.size <= MOST_ITEMS:
+        if is_followed := array.dtype.hasobject and array.size <= MOST_ITEMS:
             items = np.ndarray.view(array, np.ndarray).reshape(-1).tolist()
             self.row(watchtable.contents(low, high - low, array, *items))  # which objects it has
             self.visit_items(items, path)
@@ -242,10 +242,9 @@ class Walk:
         if is_long or (not is_known and view_of(array) is not None):
             key = ("array", Same(array), array.ctypes.data, layout)
             self.see(path, key, f"an array of shape {array.shape}", False)
-            if is_known:
-                self.note(
-                    f"the contents of the array `{path}`, {array.nbytes} bytes, are in the plan, and not compared"
-                )
+            if is_known or not (is_followed or array.dtype in KINDS or array.dtype.kind == "c"):
+                what = f"the contents of the array `{path}`, {array.nbytes} bytes,"
+                self.note(f"{what} are in the plan, and not compared")
             return
         if high > low:
             self.row(watchtable.contents(low, high - low, array))

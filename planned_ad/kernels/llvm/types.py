@@ -11,6 +11,7 @@ from llvmlite import ir
 
 I1, I8, I32, I64 = ir.IntType(1), ir.IntType(8), ir.IntType(32), ir.IntType(64)
 POINTER = I8.as_pointer()
+FLOATS = {4: ir.FloatType(), 8: ir.DoubleType()}  # by their bytes
 
 # Vectors that do not fit in registers go to the stack: there, one that crosses a cache line takes twice the time, and
 # whether it does would depend on where the caller's stack happens to end.
@@ -35,7 +36,7 @@ def vector_type(element: ir.Type, lanes: int) -> ir.Type:
 def register_type(dtype: np.dtype, lanes: int = 1) -> ir.Type:
     """The type of one number, or of a vector of `lanes` numbers."""
     if dtype.kind == "f":
-        scalar: ir.Type = ir.DoubleType() if dtype.itemsize == 8 else ir.FloatType()
+        scalar: ir.Type = FLOATS[dtype.itemsize]
     elif dtype.kind == "b":
         scalar = I1
     else:

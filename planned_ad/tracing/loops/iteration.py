@@ -9,7 +9,7 @@ import math
 import operator
 import sys
 import types
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -24,18 +24,17 @@ from ...regions.affine import Affine, exact, ragged
 from ...tape.tape import Operation
 from ..lengths.elements import Length, RunTime
 from ..record.decisions import NO_STATEMENT, Site, Unrolled
-from ..record.lost_variables import Lost
 from ..record.scopes import MOST_TESTS, ShortLoop
 from ..values.loop_index import index_of
 from .generators import Running, Taker, exits_of, takers_of
 from .loops import LoopTrace
-from .places import write_locals
+from .places import write_none
 
 if TYPE_CHECKING:
     from ..record.recorder import Recorder
 
 NEST_ELEMENTS, NEST_OPERATIONS = 64, 128  # of short loops in one another that are much code
-MOST_WRITTEN_OUT, AT_ONCE = 8000, 192  # operations that a short loop may come to, in all its runs and in one
+MOST_WRITTEN_OUT, AT_ONCE = 8000, 12  # operations that a short loop may come to: in all its runs; in one, by `unroll`
 ALSO_WRITTEN_OUT = 2000  # of those that become loops with it
 TOGETHER = 6  # times as many iterations of short loops in one another are recorded one by one as of one loop
 LEVEL = 1 << 20  # between the sites of the loops that one statement runs
@@ -241,10 +240,11 @@ class LoopIterator:
         """A short loop is recorded as a loop where all that it is run is much code."""
         if short is None:
             return
-        counts, written = self.recorder.written_out, len(self.recorder.builder.operations) - self.begun
-        counts[short.site] += written
-        if written > AT_ONCE or counts[short.site] > MOST_WRITTEN_OUT:
-            self.recorder.scopes.keep({short.site} | {k for k, count in counts.items() if count > ALSO_WRITTEN_OUT})
+        counts, new = self.recorder.written_out, len(self.recorder.builder.operations) - self.begun
+        counts[short.site] += new
+        is_much = new > AT_ONCE * self.recorder.unroll and short.says_places_only
+        if is_much or counts[short.site] > MOST_WRITTEN_OUT:
+            self.recorder.scopes.keep({short.site, *(k for k, count in counts.items() if count > ALSO_WRITTEN_OUT)})
 
     def refuse_left(self) -> None:
         if self.left is not None:
@@ -361,12 +361,6 @@ class LoopIterator:
         if self.loop is not None and self.loop.scope in scopes.open and not scopes.restarting:  # by break or return
             self.loop.left_early()
             scopes.pending = True
-
-
-def write_none(frame: types.FrameType, names: Iterable[str]) -> None:
-    """Have these variables of a running function be None that have no value."""
-    held = frame.f_locals
-    write_locals(frame, {name: None for name in names if name not in held or type(held[name]) is Lost})
 
 
 def asking_statement() -> tuple[types.FrameType, int] | None:

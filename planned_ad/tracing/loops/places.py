@@ -5,12 +5,13 @@ from __future__ import annotations
 import ctypes
 import sys
 import types
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ...python.liveness import is_live
 from ...python.shadows import ShadowGlobals, ShadowModule, set_class_attribute
+from ..record.lost_variables import Lost
 
 NOTHING_COPIED: Mapping[int, Any] = types.MappingProxyType({})
 Key = tuple[int, str, Any]
@@ -105,3 +106,9 @@ def write_locals(frame: types.FrameType, names: dict[str, Any]) -> None:
         return
     frame.f_locals.update(names)
     ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(frame), ctypes.c_int(0))
+
+
+def write_none(frame: types.FrameType, names: Iterable[str]) -> None:
+    """Have these variables of a running function be None that have no value."""
+    held = frame.f_locals
+    write_locals(frame, {name: None for name in names if name not in held or type(held[name]) is Lost})
