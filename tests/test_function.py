@@ -320,7 +320,31 @@ def penalised_beyond_five(theta: Any, rows: Any) -> Any:
     return total
 
 
-@pytest.mark.parametrize("f", [hinged, penalised_beyond_five])
+def rounded(theta: Any, rows: Any) -> Any:
+    return np.sum((rows @ theta) ** 2) + np.sum(np.round(theta / 100) * theta)
+
+
+def in_a_while_loop(theta: Any, rows: Any) -> Any:
+    i, total = 0, 0.0
+    while i < 3:
+        if theta[i] > 5:
+            total += (theta[i] - 5) ** 2
+        i += 1
+    return total + np.sum((rows @ theta) ** 2)
+
+
+def barrier(theta: Any, rows: Any) -> Any:
+    return np.sum((rows @ theta) ** 2) + np.logaddexp(0, 10 * (theta[0] - 50.0))
+
+
+def added_in_a_loop(theta: Any, rows: Any) -> Any:
+    total = np.sum((rows @ theta) ** 2)
+    for t in theta:
+        total += 1e-14 * t**2
+    return 0.5 * total
+
+
+@pytest.mark.parametrize("f", [hinged, penalised_beyond_five, rounded, in_a_while_loop, barrier, added_in_a_loop])
 def test_a_term_that_was_zero_where_it_was_tried(f: Any) -> None:
     """Each part of the rows would count it."""
     g = planned_ad.function(f, sums_over="rows", largest=16)
@@ -375,3 +399,29 @@ def test_decorated_methods() -> None:
         np.testing.assert_array_equal(model.slope(z), 2 * scale * z)
         plan = planned_ad.compile(lambda z: np.sum(model.slope(z) ** 2) + model.kept_small(z), z)
         np.testing.assert_allclose(plan.gradient(z), 8 * scale**2 * z + 2 * scale * z)
+
+
+def mean_beyond_five(theta: Any, rows: Any) -> Any:
+    return np.sum((rows @ theta) ** 2) if theta[0] < 5 else np.mean((rows @ theta) ** 2)
+
+
+def test_each_way_through_the_function_is_tried() -> None:
+    g = planned_ad.function(mean_beyond_five, sums_over="rows", largest=16)
+    g.gradient(THETA, ROWS)
+    for _ in range(2):
+        with pytest.raises(ArgumentError, match="must be a sum over the rows"):
+            g.gradient(THETA + 10, ROWS)
+
+
+def log_likelihood(theta: Any, rows: Any) -> Any:
+    scale = 0.0
+    for t in theta:
+        scale += np.exp(t)
+    return -0.5 * np.sum((rows @ theta) ** 2) / scale - 0.5 * len(rows) * np.log(2 * np.pi * scale)
+
+
+@pytest.mark.parametrize("count", [16, 30])
+def test_a_term_for_each_row_is_part_of_the_sum(count: int) -> None:
+    g = planned_ad.function(log_likelihood, sums_over="rows", largest=16)
+    expected = planned_ad.grad(log_likelihood)(THETA, ROWS[:count])
+    np.testing.assert_allclose(g.gradient(THETA, ROWS[:count]), expected, rtol=1e-12)

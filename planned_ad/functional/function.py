@@ -23,7 +23,8 @@ from ..python.structure import Const
 from ..python.type_variables import Arguments, Result
 from .by_signature import BySignature
 from .row_sums import RowArguments, gradient_sum, parts, rows_of, unmarked
-from .sum_check import FoundSum, check_few_rows, check_terms, check_value
+from .sum_check import FoundSum, check_few_rows, check_value
+from .sum_terms import check_same_terms, check_terms
 from .transformed import recorder_of
 
 LARGEST = 4096
@@ -170,24 +171,38 @@ class Function(Generic[Arguments, Result]):
         plans = {size: self._plans.of(self._compiled, *rows.part(*cut)) for size, cut in first_of.items()}
         bare = rows.unmarked
         calls = [(plans[b - a], a, b) for a, b in cuts]
-        if self._options.get("check", True):
-            self._check(calls, bare)
-        if call == "_call":
-            return total_value(given_to(calls, bare))
-        return total_gradient(given_to(calls, bare), after(out))
+        is_checked = self._options.get("check", True)
+        if is_checked:
+            self._check(calls, rows)
+        given = given_to(calls, bare)
+        found = total_value(given) if call == "_call" else total_gradient(given, after(out))
+        if is_checked:  # again if this has gone another way
+            self._check(calls, rows)
+        return found
 
     def _check(self, calls: list[tuple[Plan, int, int]], rows: RowArguments) -> None:
-        """Try whether it is a sum, unless that was tried before for so many rows."""
-        most = FULL_PARTS * self._largest
+        """Try whether it is a sum, unless that was tried before for so many rows, on the ways that calls have gone."""
+        most, bare = FULL_PARTS * self._largest, rows.unmarked
         plan, size = calls[0][0], min(rows.count, most + 1).bit_length()
         found = self._found_sums.get(plan)
         if found is None or not found.holds(plan):
             found = FoundSum()
         if size not in found.sizes:
             tried = calls if rows.count <= most else calls[:FULL_PARTS]
-            check_value(rows, self.function, tried[-1][2], total_value(given_to(tried, rows)))
-            check_few_rows(rows, self.function)
+            check_value(bare, self.function, tried[-1][2], total_value(given_to(tried, bare)))
+            check_few_rows(bare, self.function)
+            self._compare_terms(calls, rows)
             self._found_sums[plan] = found.also(plan, size)
+
+    def _compare_terms(self, calls: list[tuple[Plan, int, int]], rows: RowArguments) -> None:
+        """Refuse what is the same in the traces for two numbers of rows, of which there are some."""
+        by_size = {b - a: plan for plan, a, b in calls}
+        if len(by_size) == 1 and rows.count > 1:
+            fewer = max(calls[0][2] // 4, 1)
+            by_size[fewer] = self._plans.of(self._compiled, *rows.part(0, fewer))
+        first, *others = ([variant.trace for variant in plan._variants] for plan in by_size.values())
+        for other in others:
+            check_same_terms(self._name, self.sums_over, first, other)
 
 
 def after(out: Any) -> tuple:

@@ -1,7 +1,6 @@
 """Whether a function is a sum over rows. No trace can tell, so the equation is tried, and what breaks it is refused.
 
-A term that has nothing to do with the rows is found in the trace, whatever it is where the equation is tried: 0, of a
-hinge or a branch.
+What numbers may not show is found in the traces: see `functional.sum_terms`.
 
 It is tried on few rows, where a term that is there once shows most; with other numbers in the place of the arguments',
 since a penalty that vanishes where an optimiser begins, at theta = 0, does not elsewhere; and on many rows, since a
@@ -11,8 +10,7 @@ function may look at how many there are.
 from __future__ import annotations
 
 import functools
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,15 +22,12 @@ from ..plan import Plan
 from ..python.examples import copied
 from ..python.structure import flatten
 from ..tape.captured import captured_in
-from ..tape.tape import Apply, Constant, Guard, Operation, Tape, Value, walk
-from ..trace import Trace
 from .row_sums import Arguments, RowArguments
 
 FEW = 5  # rows
 CUTS = (1, 3)
 # How far from the arguments, in both directions or up only; the first at which the function is finite.
 DISTANCES = [(low, 2.0**exponent) for exponent in (-3, -6, -12) for low in (-1.0, 0.0)]
-PIECEWISE = {"maximum", "minimum", "where", "greater", "greater_equal", "less", "less_equal", "absolute", "reduce_max"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,20 +38,21 @@ class FoundSum:
     """
 
     sizes: frozenset[int] = frozenset()
-    variant: Variant | None = None
+    variants: tuple[Variant, ...] = ()
     arrays: tuple[tuple[np.ndarray, np.ndarray], ...] = ()
 
     def holds(self, plan: Plan) -> bool:
         return (
-            plan._variants[0] is self.variant
-            and self.variant.watch.is_same()
+            self.variants == tuple(plan._variants)
+            and all(variant.watch.is_same() for variant in self.variants)
             and all(np.array_equal(now, then, equal_nan=True) for now, then in self.arrays)
         )
 
     def also(self, plan: Plan, size: int) -> FoundSum:
-        variant = plan._variants[0]
-        arrays = [buffer.array for buffer in captured_in(variant.trace.tape) if buffer.array is not None]
-        return FoundSum(self.sizes | {size}, variant, tuple((array, array.copy()) for array in arrays))
+        variants = tuple(plan._variants)
+        buffers = [buffer for variant in variants for buffer in captured_in(variant.trace.tape)]
+        arrays = [buffer.array for buffer in buffers if buffer.array is not None]
+        return FoundSum(self.sizes | {size}, variants, tuple((array, array.copy()) for array in arrays))
 
 
 def check_value(rows: RowArguments, f: Callable[..., Any], count: int, value: float) -> None:
@@ -141,56 +137,3 @@ def refusal(rows: RowArguments, found: str) -> ArgumentError:
         f"{rows.name} must be a sum over the rows of {', '.join(rows.chosen)}: {found}. Add what is there once, as a "
         f"penalty, outside of it, and divide by the number of rows there, for a mean"
     )
-
-
-# What numbers may not show.
-
-
-def check_terms(name: str, chosen: Sequence[str], trace: Trace) -> None:
-    """Refuse a term that has nothing to do with the rows where it may be 0 for some numbers and not for others.
-
-    Each part of the rows would count it: a hinge, or a penalty on one side of a branch.
-    """
-    operations = trace.tape.operations
-    rows = {leaf.buffer for leaf in trace.leaves if re.split(r"\W", leaf.path)[0] in chosen}
-    values = of_rows(trace.tape, rows)
-    made = {v.id: op for op in walk(operations) for v in op.outputs}
-    branches = any(isinstance(op, Guard) and op.what == "branch" for op in operations)
-    waiting = [trace.tape.results[0]]
-    while waiting:
-        value = waiting.pop()
-        op = made[value.id]
-        if isinstance(op, Apply) and op.primitive in ("add", "subtract", "negative") and not value.shape:
-            waiting += op.operands
-        elif value.id not in values and not isinstance(op, Constant) and (branches or is_piecewise(value, made)):
-            raise ArgumentError(
-                f"{name} must be a sum over the rows of {', '.join(chosen)}: {op.line} adds a term that has nothing to "
-                f"do with them (`{op.line.text}`), which each part of the rows would count. Add it outside"
-            )
-
-
-def is_piecewise(value: Value, made: Mapping[int, Operation]) -> bool:
-    """Whether numbers are chosen or compared on the way to a value."""
-    waiting, seen = [value], set[int]()
-    while waiting:
-        op = made[waiting.pop().id]
-        if op.blocks or (isinstance(op, Apply) and op.primitive in PIECEWISE):
-            return True
-        waiting += [v for v in op.inputs if v.id not in seen]
-        seen.update(v.id for v in op.inputs)
-    return False
-
-
-def of_rows(tape: Tape, buffers: set[int | None]) -> set[int]:
-    """The values, by their ids, that depend on what is in some buffers; with these, those that it gets to."""
-    values: set[int] = set()
-    found = -1
-    while found != len(values) + len(buffers):
-        found = len(values) + len(buffers)
-        for op in walk(tape.operations):
-            inside = [op, *walk(tuple(o for block in op.blocks for o in block))] if op.blocks else [op]
-            read = op.steering if op.blocks else op.inputs
-            if any(v.id in values for v in read) or any(r.buffer in buffers for r in op.reads if not op.blocks):
-                values |= {v.id for inner in inside for v in inner.outputs}
-                buffers |= {r.buffer for inner in inside for r in inner.writes}
-    return values

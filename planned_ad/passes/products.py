@@ -268,8 +268,10 @@ def in_numbers(builder: TapeBuilder, begun: int) -> None:
     written = builder.operations[begun:]
     del builder.operations[begun:]
     for op in written:
-        is_small = isinstance(op, Apply) and op.primitive == "contract" and not worth_a_call(op)
-        (lower if is_small else TapeBuilder.emit)(builder, op)
+        if isinstance(op, Apply) and op.primitive == "contract" and not worth_a_call(op):
+            lower(builder, op)
+        else:
+            builder.emit(op)
 
 
 def over(builder: TapeBuilder, value: Value, own: tuple[int, ...], labels: tuple[int, ...], extents: dict) -> Value:
