@@ -381,6 +381,14 @@ def test_a_process_has_machine_code_once(monkeypatch):
         assert made.call_count > count + 1
 
 
+def test_a_file_under_another_name_is_none(folder):
+    for key in ("one", "other"):
+        store.put(key, key.encode())
+    one, other = (next(folder.rglob(f"{key}.pladc")) for key in ("one", "other"))
+    one.write_bytes(other.read_bytes())
+    assert store.find("one") is None and store.find("other") == b"other"
+
+
 def test_a_limit_of_bytes(folder, monkeypatch):
     monkeypatch.setattr(store, "MOST_BYTES", 1000)
     for k in range(6):

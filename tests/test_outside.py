@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import planned_ad
-from planned_ad.errors import CapturedWriteError, OverlapError, TraceError
+from planned_ad.errors import CapturedWriteError, OverlapError, TraceError, UnsupportedError
 from planned_ad.tape.interpret import interpret
 from planned_ad.trace import trace
 
@@ -213,3 +213,30 @@ def test_writes_to_memory_that_is_read_from_outside_are_refused():
     compiled(np.ones(2), np.empty(2))
     with pytest.raises(OverlapError, match="from outside"):
         compiled(np.ones(2), x0)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.longdouble])
+def test_numbers_of_other_floating_types_are_read_as_what_they_are(dtype):
+    weights = np.array([1, 2, 3], dtype)
+    x = np.array([0.5, 1.0, 2.0])
+    plan = planned_ad.compile(lambda x: np.sum(x * weights.astype(float)), x)
+    np.testing.assert_array_equal(plan.gradient(x), [1, 2, 3])
+    weights[1] = 7
+    np.testing.assert_array_equal(plan.gradient(x), [1, 7, 3])
+    with pytest.raises(UnsupportedError, match=f"dtype {np.dtype(dtype)}"):
+        planned_ad.compile(lambda x: np.sum(x * weights), x)
+
+
+def test_contents_that_are_not_compared_are_told():
+    many = np.ones(10_000, np.float16)
+    plan = planned_ad.compile(lambda x: np.sum(x * many.astype(float)[:3]), np.ones(3))
+    assert "the contents of the array `many`, 20000 bytes, are in the plan, and not compared" in str(plan.explain())
+
+
+def test_an_array_that_gets_other_memory():
+    weights, x = np.ones(3), np.array([0.5, 1.0, 2.0])
+    plan = planned_ad.compile(lambda x: np.sum(x * weights), x)
+    weights.resize(100_000, refcheck=False)
+    weights.resize(3, refcheck=False)
+    weights[:] = 4.0
+    np.testing.assert_array_equal(plan.gradient(x), [4, 4, 4])

@@ -228,3 +228,13 @@ def test_exponentials_that_nobody_compares_add_nothing():
         if isinstance(op, Apply)
     }
     assert not {name for name in names if name.startswith("strong")}
+
+
+@pytest.mark.parametrize("f", [np.linalg.norm, lambda d: np.sqrt(d @ d), lambda d: np.sqrt(np.einsum("i,i", d, d))])
+def test_norms_at_zero(f):
+    plan = planned_ad.compile(lambda x: f(x[0] - x[0]) + f(x[0] - x[1]), (POINTS,))
+    distance = POINTS[0] - POINTS[1]
+    expected = np.zeros_like(POINTS)
+    expected[0], expected[1] = distance / np.linalg.norm(distance), -distance / np.linalg.norm(distance)
+    np.testing.assert_allclose(plan.gradient(POINTS), expected, rtol=1e-12)
+    assert np.isfinite(plan.hvp(POINTS, POINTS)).all()

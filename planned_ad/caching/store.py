@@ -1,8 +1,8 @@
 """Bytes under keys, in files: what is found is what was put under the same key, whole, or nothing is found.
 
 A file is written beside its place and then moved there, so that no process ever sees a part of one, whoever writes at
-the same time or is killed meanwhile; its contents follow their own digest, so that what a disk has spoilt is as good as
-not there. Whatever the system refuses (no room, no permission) means that there is no cache, never an error.
+the same time or is killed meanwhile; its contents follow a digest of the key and of them, so that what a disk has spoilt,
+or somebody has renamed, is as good as not there. Whatever the system refuses (no room, no permission) means that there is no cache, never an error.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 
 from . import folders
 
-MAGIC = b"planned_ad 2\n"  # then the digest of the rest, which is `about`, its length before it, and the contents
+MAGIC = b"planned_ad 3\n"  # then the digest of the key and the rest, which is `about`, its length before it, and the contents
 HEAD = len(MAGIC) + 32
 SUFFIX = ".pladc"
 UNFINISHED = ".pladc-part"
@@ -62,7 +62,7 @@ def find(key: str) -> bytes | None:
     path = folder / f"{key}{SUFFIX}"
     try:
         data = path.read_bytes()
-        if not data.startswith(MAGIC) or hashlib.sha256(data[HEAD:]).digest() != data[len(MAGIC) : HEAD]:
+        if not data.startswith(MAGIC) or digest_of(key, data[HEAD:]) != data[len(MAGIC) : HEAD]:
             return None
         if time.time() - path.stat().st_mtime > USED_AGAIN:
             with contextlib.suppress(OSError):
@@ -70,6 +70,10 @@ def find(key: str) -> bytes | None:
         return data[HEAD + 2 + int.from_bytes(data[HEAD : HEAD + 2], "little") :]
     except OSError:
         return None
+
+
+def digest_of(key: str, contents: bytes) -> bytes:
+    return hashlib.sha256(key.encode() + contents).digest()
 
 
 def label_in(path: Path) -> str:
@@ -94,7 +98,7 @@ def put(key: str, contents: bytes, about: str = "") -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         try:
-            part.write_bytes(MAGIC + hashlib.sha256(contents).digest() + contents)
+            part.write_bytes(MAGIC + digest_of(key, contents) + contents)
             os.replace(part, folder / f"{key}{SUFFIX}")
         except BaseException:
             with contextlib.suppress(OSError):

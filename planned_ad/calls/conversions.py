@@ -160,6 +160,8 @@ def is_foreign(given: Any) -> bool:
 def read_in_place(given: Any, name: str) -> np.ndarray:
     if hasattr(given, "block_until_ready"):  # JAX computes while the program goes on
         given.block_until_ready()
+    if hasattr(given, "is_neg") and given.is_neg():  # of PyTorch, which hands out the numbers before
+        raise ArgumentError(f"{name} is a {type_name(given)} whose sign is still to be changed: pass .resolve_neg()")
     try:
         return np.from_dlpack(given)
     except Exception as error:  # of its library: on another device, a type that NumPy lacks, a gradient is followed

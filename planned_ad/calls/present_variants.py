@@ -89,7 +89,7 @@ def is_same_program(a: Trace, b: Trace) -> bool:
     def parts(traced: Trace) -> tuple[object, ...]:
         told = (op for op in walk(traced.tape.operations) if isinstance(op, Constant) or is_call(op))
         constants = [op.data.tobytes() if isinstance(op, Constant) else id(op) for op in told]
-        captured = [id(buffer.array) for buffer in traced.tape.buffers]
+        captured = [(id(buffer.array), buffer.address) for buffer in traced.tape.buffers]
         results = [(kind, what if kind == "value" else id(what)) for kind, what in traced.result_leaves]
         return str(traced.tape), constants, captured, results, traced.result_kinds
 

@@ -13,6 +13,7 @@ from ..errors import ArgumentError
 from ..functional.plan_derivatives import active_arguments
 from ..plan import Plan
 from ..python.structure import Const
+from .scipy import as_array
 
 IMPLICIT = {"Radau", "BDF", "LSODA"}
 
@@ -31,7 +32,7 @@ def solve_ivp(
     Parameters
     ----------
     f : Plan or callable
-        The right side `f(t, y, *args)`, an array like `y`.
+        The right side `f(t, y, *args)`, an array like `y`, or a list.
     t_span, y0, args, method, t_eval
         As SciPy's. Implicit methods get the Jacobian.
     **options
@@ -57,7 +58,7 @@ def solve_ivp(
     if {"events", "vectorized", "jac", "dense_output"} & set(options):
         raise ArgumentError("solve_ivp: events, vectorized, jac and dense_output are not taken")
     y0 = np.array(y0, float)
-    plan = f if isinstance(f, Plan) else compile(f, (Const(float(t_span[0])), y0, *args), calls=())
+    plan = f if isinstance(f, Plan) else compile(as_array(f), (Const(float(t_span[0])), y0, *args), calls=())
     active = active_arguments(plan._variants[0].trace)
     if 1 not in active:
         raise ArgumentError("solve_ivp: the plan's second argument, the state, is not active")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -60,9 +61,9 @@ def minimize(f: Plan | Callable[..., Any], x0: Any, args: Any = (), method: str 
 def least_squares(f: Plan | Callable[..., Any], x0: Any, args: Any = (), sparse: bool = False, **options: Any) -> Any:
     """`scipy.optimize.least_squares` with the Jacobian of the residuals, `sparse` where their pattern is.
 
-    Parameters as for `minimize`.
+    Parameters as for `minimize`; `f` may return a list.
     """
-    plan, x0, args, shaped = planned("least_squares", f, x0, args, options)
+    plan, x0, args, shaped = planned("least_squares", as_array(f), x0, args, options)
     fun, jac = residuals(plan, args, shaped, sparse)
     return optimize.least_squares(fun, x0, jac=jac, **options)
 
@@ -70,13 +71,18 @@ def least_squares(f: Plan | Callable[..., Any], x0: Any, args: Any = (), sparse:
 def root(f: Plan | Callable[..., Any], x0: Any, args: Any = (), method: str = "hybr", **options: Any) -> Any:
     """`scipy.optimize.root` with the Jacobian, where the method takes one.
 
-    Parameters as for `minimize`.
+    Parameters as for `minimize`; `f` may return a list.
     """
-    plan, x0, args, shaped = planned("root", f, x0, args, options)
+    plan, x0, args, shaped = planned("root", as_array(f), x0, args, options)
     fun, jac = residuals(plan, args, shaped, False)
     if method in WITH_JACOBIAN:
         options["jac"] = jac
     return optimize.root(fun, x0, method=method, **options)
+
+
+def as_array(f: Plan | Callable[..., Any]) -> Plan | Callable[..., Any]:
+    """The function with an array for each list or tuple that it returns, as SciPy takes them."""
+    return f if isinstance(f, Plan) else functools.wraps(f)(lambda *args: np.asarray(f(*args)))
 
 
 def planned(

@@ -37,6 +37,8 @@ class LossEstimator(BaseEstimator):
     result_ : scipy.optimize.OptimizeResult
     """
 
+    _target: type = float  # the numbers that a loss is given for `y`
+
     def __init__(
         self,
         loss: Callable[..., Any],
@@ -53,7 +55,7 @@ class LossEstimator(BaseEstimator):
         X, y = check_X_y(X, y, dtype=float, order="C", y_numeric=True, multi_output=True)
         self.n_features_in_ = X.shape[1]
         begin = np.array(self.initial(X, y) if callable(self.initial) else self.initial, float)
-        y = np.ascontiguousarray(y, float)
+        y = np.ascontiguousarray(y, self._target)
         self.result_ = minimize(self.loss, begin, (X, y, *self.args), self.method, options=self.options)
         self.parameters_ = self.result_.x.reshape(begin.shape)
         return self
@@ -71,7 +73,9 @@ class LossRegressor(RegressorMixin, LossEstimator):
 
 
 class LossClassifier(ClassifierMixin, LossEstimator):
-    """A classifier, whose loss is given the number of each row's class; parameters as of `LossEstimator`."""
+    """A classifier, whose loss is given the number of each row's class, an integer; parameters as of `LossEstimator`."""
+
+    _target = int
 
     def fit(self, X: Any, y: Any) -> LossClassifier:
         self.classes_, numbers = np.unique(y, return_inverse=True)

@@ -119,6 +119,8 @@ def to_array(operand: PlainOperand, value: Any) -> Any:
     """A tensor as what a plan takes, in the same memory; all else as it is."""
     if not isinstance(value, torch.Tensor):
         return value
+    if operand.kind == "float" and value.shape:
+        raise ArgumentError(f"torch_function: {operand.name} is a number, not a tensor of shape {tuple(value.shape)}")
     return value.item() if operand.kind == "float" else value.detach().numpy()
 
 

@@ -44,7 +44,8 @@ class TapeBuilder:
     def captured(self, label: str, array: np.ndarray, view: View) -> Buffer:
         """The memory of an array from outside."""
         id = len(self.buffers)
-        buffer = Buffer(id=id, kind="captured", label=label, dtype=array.dtype, view=view, line=self.line, array=array)
+        known = dict(dtype=array.dtype, view=view, line=self.line, array=array, address=array.ctypes.data)
+        buffer = Buffer(id=id, kind="captured", label=label, **known)  # type: ignore[arg-type]
         self.buffers.append(buffer)
         return buffer
 

@@ -57,6 +57,7 @@ class Buffer:
     shadow_of: int | None = None
     line: Line = UNKNOWN
     array: np.ndarray | None = field(default=None, compare=False, repr=False)
+    address: int = field(default=0, compare=False, repr=False)  # of its elements when it was found
 
     @property
     def shape(self) -> tuple[int, ...]:
