@@ -1,8 +1,9 @@
 """Bytes under keys, in files: what is found is what was put under the same key, whole, or nothing is found.
 
 A file is written beside its place and then moved there, so that no process ever sees a part of one, whoever writes at
-the same time or is killed meanwhile; its contents follow a digest of the key and of them, so that what a disk has spoilt,
-or somebody has renamed, is as good as not there. Whatever the system refuses (no room, no permission) means that there is no cache, never an error.
+the same time or is killed meanwhile; its contents follow a digest of the key and of them, so that what a disk has
+spoilt, or somebody has renamed, is as good as not there. Whatever the system refuses (no room, no permission) means
+that there is no cache, never an error.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from pathlib import Path
 
 from . import folders
 
-MAGIC = b"planned_ad 3\n"  # then the digest of the key and the rest, which is `about`, its length before it, and the contents
+MAGIC = b"planned_ad 3\n"  # then the digest of key and rest, which is `about`, its length before it, and the contents
 HEAD = len(MAGIC) + 32
 SUFFIX = ".pladc"
 UNFINISHED = ".pladc-part"

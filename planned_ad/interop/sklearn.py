@@ -73,7 +73,7 @@ class LossRegressor(RegressorMixin, LossEstimator):
 
 
 class LossClassifier(ClassifierMixin, LossEstimator):
-    """A classifier, whose loss is given the number of each row's class, an integer; parameters as of `LossEstimator`."""
+    """A classifier, whose loss is given the number of each row's class, an int; parameters as of `LossEstimator`."""
 
     _target = int
 

@@ -102,7 +102,10 @@ def _other_ends(recorder: Recorder, expression: Extent, most: Extent) -> BaseExc
     if apart is not None:
         scope, ends = apart
         return scopes.peel(scope, **ends)
-    around = scopes.loops_in(expression) or scopes.loops_in(most) or scopes.open
+    moving = scopes.loops_in(expression)
+    if moving and moving[-1].loop is not None and moving[-1].loop.may_be_uneven():  # it may be `i = (i + 1) % 7` below
+        return scopes.restart()
+    around = moving or scopes.loops_in(most) or scopes.open
     return scopes.unroll(around, "indexes outside of an array, or from both ends", recorder.builder.line)
 
 

@@ -24,6 +24,7 @@ from .after_loops import Leaving
 from .branches import Branches
 from .carries import Joiner, NextArray, NextNumber, begun_with, may_be_widened, period_of_exchange
 from .choices import array_form
+from .counts import Count
 from .form import HandedOn, NotCarried, place_for
 from .forms import Items, Nothing
 from .generators import Running, open_generators
@@ -100,6 +101,7 @@ class LoopTrace:
             self.origin.values.pop(key, None)
         self.copies = LoopCopies(self)
         self.joiner = Joiner(self.recorder, self.depth, self.index, self.copies.refused, self.even_trips)
+        self.joiner.no_counts |= self.recorder.scopes.decisions.uneven.get(self.site, frozenset())
         self.branches = Branches(self)
         self.growth = Growth(self)
         self.comparison = Comparison(self)
@@ -127,6 +129,13 @@ class LoopTrace:
     def iteration(self) -> Extent:
         """The number of the present iteration of the program, as an expression."""
         return affine(self.turn, {self.index: self.period})
+
+    def may_be_uneven(self) -> bool:
+        """Have the integers that are taken to grow evenly be numbers that data may change; whether there are some."""
+        names = {self.origin.values[key][0].name for key, carry in self.carries.items() if type(carry) is Count}
+        known = self.recorder.scopes.decisions.uneven
+        known[self.site] = known.get(self.site, frozenset()) | names
+        return bool(names)
 
     # One pass.
 
