@@ -13,7 +13,7 @@ from ..errors import ArgumentError
 from ..functional.plan_derivatives import active_arguments
 from ..plan import Plan
 from ..python.structure import Const
-from .scipy import as_array
+from .scipy import returning_array
 
 IMPLICIT = {"Radau", "BDF", "LSODA"}
 
@@ -58,7 +58,7 @@ def solve_ivp(
     if {"events", "vectorized", "jac", "dense_output"} & set(options):
         raise ArgumentError("solve_ivp: events, vectorized, jac and dense_output are not taken")
     y0 = np.array(y0, float)
-    plan = f if isinstance(f, Plan) else compile(as_array(f), (Const(float(t_span[0])), y0, *args), calls=())
+    plan = f if isinstance(f, Plan) else compile(returning_array(f), (Const(float(t_span[0])), y0, *args), calls=())
     active = active_arguments(plan._variants[0].trace)
     if 1 not in active:
         raise ArgumentError("solve_ivp: the plan's second argument, the state, is not active")

@@ -63,7 +63,7 @@ def least_squares(f: Plan | Callable[..., Any], x0: Any, args: Any = (), sparse:
 
     Parameters as for `minimize`; `f` may return a list.
     """
-    plan, x0, args, shaped = planned("least_squares", as_array(f), x0, args, options)
+    plan, x0, args, shaped = planned("least_squares", returning_array(f), x0, args, options)
     fun, jac = residuals(plan, args, shaped, sparse)
     return optimize.least_squares(fun, x0, jac=jac, **options)
 
@@ -73,14 +73,14 @@ def root(f: Plan | Callable[..., Any], x0: Any, args: Any = (), method: str = "h
 
     Parameters as for `minimize`; `f` may return a list.
     """
-    plan, x0, args, shaped = planned("root", as_array(f), x0, args, options)
+    plan, x0, args, shaped = planned("root", returning_array(f), x0, args, options)
     fun, jac = residuals(plan, args, shaped, False)
     if method in WITH_JACOBIAN:
         options["jac"] = jac
     return optimize.root(fun, x0, method=method, **options)
 
 
-def as_array(f: Plan | Callable[..., Any]) -> Plan | Callable[..., Any]:
+def returning_array(f: Plan | Callable[..., Any]) -> Plan | Callable[..., Any]:
     """The function with an array for each list or tuple that it returns, as SciPy takes them."""
     return f if isinstance(f, Plan) else functools.wraps(f)(lambda *args: np.asarray(f(*args)))
 

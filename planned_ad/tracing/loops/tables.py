@@ -13,7 +13,6 @@ import collections.abc
 import functools
 import itertools
 import math
-import operator
 import sys
 from dataclasses import dataclass, replace
 from typing import Any
@@ -42,6 +41,7 @@ from .iteration import Sequence
 from .letters import CODE, PLAIN, Letter, has_letters, is_text_or_member, letters_of
 from .short_runs import place_asked_for, short_run
 from .stored_forms import Array, Number
+from .table_items import Table, is_same
 from .traced_list import TracedList
 
 VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
@@ -56,47 +56,6 @@ MOST_TESTED = 4  # other items, each for a branch
 MOST = 1 << 62  # of an integer in a table
 
 
-class Table:
-    """The items of `holder`, which are plain numbers or tuples of them.
-
-    In a loop that is recorded once `item(k)` is read from arrays at its index `k`. What the holder holds by then must
-    be what it held at first.
-    """
-
-    is_table = True
-
-    def __init__(self, recorder: Recorder, holder: Any, items: tuple[Any, ...], column: HandedOn):
-        self.recorder, self.holder, self.items, self.column = recorder, holder, items, column
-        self.line = current_line()  # on which it is made
-        self.has_letters = has_letters(column)
-
-    def is_resized(self) -> bool:
-        return len(self.holder) != len(self.items)
-
-    def refuse(self) -> BaseException:
-        """What to raise where it is resized: the trace starts again, and what runs over it is Python's."""
-        scopes = self.recorder.scopes
-        scopes.decisions.resized.add(self.line)
-        return scopes.restart()
-
-    def __len__(self) -> int:
-        return len(self.items)
-
-    def item(self, k: Any) -> Any:
-        if type(k) is int and type(self.holder) in (list, tuple, str):
-            return self.holder[k]
-        now = tuple(self.holder)
-        if type(k) is int:
-            return now[k]
-        is_unchanged = len(now) == len(self.items) and (
-            all(map(operator.is_, now, self.items)) or all(map(is_same, now, self.items))
-        )
-        if not is_unchanged:
-            recorder = self.recorder
-            raise recorder.scopes.unroll_innermost("changes what it runs over", recorder.builder.line)
-        return self.column.item(None, k)
-
-
 def table_of(recorder: Recorder, holder: Any, least: int | None = None) -> Table | None:
     """The table of what is in a list, a tuple or the like; None where that is no numbers, or none at all.
 
@@ -105,10 +64,12 @@ def table_of(recorder: Recorder, holder: Any, least: int | None = None) -> Table
     """
     if type(holder) not in HOLDERS or not holder:
         return None
-    if type(holder) not in (tuple, str) and current_line() in recorder.scopes.decisions.resized:
+    is_resized = current_line() in recorder.scopes.decisions.resized
+    if type(holder) not in (tuple, str) and is_resized:
         return None
     items = tuple(holder)
-    column = column_of(recorder, items, laid_down=len(items) > (recorder.unroll if least is None else least))
+    is_long = len(items) > (recorder.unroll if least is None else least)
+    column = column_of(recorder, items, laid_down=is_long, with_lists=is_long and not is_resized)
     return None if column is None else Table(recorder, holder, items, column)
 
 
@@ -390,14 +351,16 @@ def tuples(parts: list[Choices | None]) -> Choices | None:
     return Choices(tuple(itertools.product(*(part.keys for part in known))), place)
 
 
-def column_of(recorder: Recorder, items: collections.abc.Sequence[Any], laid_down: bool = False) -> HandedOn | None:
+def column_of(
+    recorder: Recorder, items: collections.abc.Sequence[Any], laid_down: bool = False, with_lists: bool = False
+) -> HandedOn | None:
     """The items as the rows of a list, read at an index that is known at run time; None where that is not possible."""
     kinds = {type(item) for item in items}
-    if kinds == {tuple}:
+    if kinds == {tuple} or (with_lists and kinds == {list}):
         if len({len(item) for item in items}) != 1:
             return None
-        parts = [column_of(recorder, part, laid_down) for part in zip(*items)]
-        return Items(tuple, tuple(range(len(parts))), ()).of(parts)
+        parts = [column_of(recorder, part, laid_down, with_lists) for part in zip(*items)]
+        return Items(kinds.pop(), tuple(range(len(parts))), ()).of(parts)
     if all(item is items[0] for item in items):
         return Unchanged(items[0])
     if all(map(is_text_or_member, items)):
@@ -485,10 +448,3 @@ class Plain(Number):
             data = self.memory.storage.base
             found.recorder.builder.limits.note(found.value, int(data.min()), int(data.max()))
         return found
-
-
-def is_same(a: Any, b: Any) -> bool:
-    """Whether two items are the same objects; tuples, which dict views make anew, item by item."""
-    if type(a) is tuple and type(b) is tuple:
-        return len(a) == len(b) and all(map(is_same, a, b))
-    return a is b
