@@ -16,6 +16,7 @@ no longer that of the function, the code stays what it is. Loops that are left o
 """
 
 import ast
+import builtins
 import collections
 import dis
 import functools
@@ -68,7 +69,6 @@ from .written_calls import (
 KINDS = ("list", "tuple")
 CONTAINERS = frozenset(("deque", "defaultdict", "Counter", "OrderedDict", "set"))
 DISPLAYED = {"list": DISPLAY, "dict": TABLE}
-FILLING = ("append", "setdefault")
 PLAIN = (ast.Name, ast.Constant, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.expr_context)
 NO_LISTS = ("range", "enumerate", "zip", "map", "filter", "reversed", ITEM, ROW)
 STORES = [operation for name, operation in dis.opmap.items() if name.startswith("STORE_")]
@@ -253,8 +253,10 @@ class _Written(ast.NodeTransformer):
         if isinstance(node.func, ast.Name) and node.func.id == "dict":
             for keyword in node.keywords:
                 keyword.value = _displayed(keyword.value)
-        if isinstance(node.func, ast.Attribute) and node.func.attr in FILLING:
+        if not (isinstance(node.func, ast.Name) and hasattr(builtins, node.func.id)):  # what may be filled later
             node.args = list(map(_empty_displayed, node.args))
+            for keyword in node.keywords:
+                keyword.value = _empty_displayed(keyword.value)
         if isinstance(node.func, ast.Attribute) and node.func.attr == "sort" and not node.args:
             found = _call(SORT, node, node.func.value)
             found.keywords = node.keywords

@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 
 from .caches import copy_of_cached, copy_of_cached_property
+from .cells import contents_of
 from .class_relations import hide_from_bases
 from .comprehensions import rewritten
 from .identity_methods import IDENTITY_METHODS, identity_base
@@ -340,11 +341,8 @@ class Namespace:
             self._cells[id(cell)] = (cell, copy)
 
             def fill() -> None:
-                try:
-                    value = cell.cell_contents
-                except ValueError:  # the variable has no value yet, and reading it is the user's NameError
-                    return
-                copy.cell_contents = self._see(value, name)
+                for value in contents_of(cell, name):
+                    copy.cell_contents = self._see(value, name)
 
             self._unfilled.append(fill)
         return self._cells[id(cell)][1]

@@ -105,6 +105,8 @@ def list_replacements(recorder: Recorder) -> dict[int, object]:
             args = (*args[:1], *map(recorder.known_integer, args[1:]))
             options = {name: recorder.known_integer(value) for name, value in options.items()}
         made = kind(*args, **options)
+        if kind is list:
+            return followed(recorder, made, site)
         if type(made) is set:
             return followed_dict(recorder, made, site)
         if type(made) in DICTS:  # what it begins with is known: so may be all that it comes to hold
