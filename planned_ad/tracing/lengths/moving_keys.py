@@ -115,6 +115,8 @@ def _ends_apart(recorder: Recorder, expression: Extent, most: Extent) -> tuple[S
     if isinstance(expression, Affine) and isinstance(most, int) and len(expression.terms) == 1:
         ((index, step),) = expression.terms
         scope = next(s for s in scopes.open if s.index == index)
+        if scope.site in scopes.decisions.computed:
+            return None
         if scope.site is not None and all(isinstance(end, int) for end in scope.range):
             first, last = (expression.constant + step * int(end) for end in scope.range)  # type: ignore[arg-type]
             for k in range(1, PEEL_MOST + 1):

@@ -145,10 +145,8 @@ class Branches:
         return outcome
 
     def keep_short_loops(self, frame: types.FrameType, node: Node) -> None:
-        """Short loops that test data often are loops too.
-
-        A generator expression with an `if`, item by item, tests each within the test of the one before.
-        """
+        """Short loops that test data often are loops too; an `if` in a generator expression is in the one before."""
+        self.recorder.scopes.test_at_ends(id(node))
         sites = {short.site for short in self.recorder.unrolling.values()} | {*self.recorder.flow.short_runs.values()}
         if sites:
             self.in_short_loops.add(id(node))

@@ -193,6 +193,7 @@ class LoopIterator:
             if holder.is_resized():
                 raise holder.refuse()
         self.refuse_left()
+        self.recorder.scopes.at_ends.pop(id(self), None)
         if self.loop is not None:
             is_same = self.loop.runs_in is frame and self.loop.site == self.site(frame)
             if not (is_asked and is_same) or self.is_moved(frame):
@@ -211,6 +212,7 @@ class LoopIterator:
             return self.symbolic_item()
         if self.position < -1:  # the last ones of a loop whose length differs
             self.position += 1
+            self.recorder.scopes.at_ends[id(self)] = self.site(frame)
             assert isinstance(self.sequence.length, int)
             return self.sequence.item(index_of(self.recorder, exact(self.sequence.length) + self.position))
         if self.position < 0 or self.position >= self.sequence.length:  # type: ignore[operator]
@@ -225,6 +227,8 @@ class LoopIterator:
         if self.nest is not None and self.position:
             self.keep_nest(*self.nest)
         self.position += 1
+        if self.begin >= 0:
+            self.recorder.scopes.at_ends[id(self)] = self.site(frame)
         return self.sequence.item(self.position - 1)
 
     def keep_nest(self, operations: list[Operation], begun: int) -> None:
@@ -358,6 +362,7 @@ class LoopIterator:
     def __del__(self) -> None:
         scopes = self.recorder.scopes
         self.recorder.unrolling.pop(id(self), None)
+        scopes.at_ends.pop(id(self), None)
         if self.loop is not None and self.loop.scope in scopes.open and not scopes.restarting:  # by break or return
             self.loop.left_early()
             scopes.pending = True

@@ -117,6 +117,7 @@ class Decisions:
     widened: dict[Site, int] = field(default_factory=dict)  # of these, how often there was no room for a key
     placed: set[Site] = field(default_factory=set)  # dicts of lists or objects, which are at places in a list
     filled_first: dict[Site, bool] = field(default_factory=dict)  # of these, whether a loop fills them before that
+    computed: set[Site] = field(default_factory=set)  # loops whose indices are computed where they count from both ends
     uneven: dict[Site, frozenset[str]] = field(default_factory=dict)  # by loop, integers that do not grow evenly in it
     filled: set[Site] = field(default_factory=set)  # lists of numbers that are replaced by something else, one by one
     lengths: dict[Site, Any] = field(default_factory=dict)  # lists whose length is data, with the rows of their memory

@@ -95,6 +95,8 @@ class Scopes:
     guards: int = 0  # of what data decide
     tests: int = 0  # of data in short loops, that became guards
     tested: set[Site] = field(default_factory=set)  # these loops
+    at_ends: dict[int, Site] = field(default_factory=dict)  # loops that are at an iteration recorded by itself
+    tested_at_ends: set[int] = field(default_factory=set)  # branches in these
 
     @property
     def depth(self) -> int:
@@ -363,6 +365,21 @@ class Scopes:
             self.decisions.kept |= short
             self.decisions.first.clear()  # what loops around them did at their ends was for iterations one by one
             self.decisions.last.clear()
+            raise self.restart()
+
+    def test_at_ends(self, branch: int) -> None:
+        """The trace starts again, without iterations at the ends of loops by themselves, if these test data often.
+
+        Each way through one of them goes through all that comes after; what they say by an index is computed instead.
+        """
+        if self.at_ends:
+            self.tested_at_ends.add(branch)
+        sites = set(self.at_ends.values())
+        if len(self.tested_at_ends) > 1 and not sites <= self.decisions.computed:
+            self.decisions.computed |= sites
+            for site in sites:
+                self.decisions.first.pop(site, None)
+                self.decisions.last.pop(site, None)
             raise self.restart()
 
     def give_letters(self) -> Restart:
