@@ -16,6 +16,7 @@ from ..record.lost_variables import Lost
 from ..record.storage import Storage
 from ..record.traced import Traced
 from ..values.loop_index import PEEL_MOST, LoopIndex, expression_of, index_of
+from .end_slices import bounds_in, last_places
 from .laying_down import to_lay_down, to_lay_down_if_better, to_replace, to_write_in_place
 from .list_in_trace import ListInTrace, adds_in_place, is_of_run_time_length, is_traced_list
 
@@ -355,9 +356,9 @@ class TracedList(ListInTrace):
         if self.is_plain:
             return self.like(self.parts[key])
         total = self.extent()
-        if self.is_written and isinstance(total, int) and all(b is None or type(b) is int for b in _bounds(key)):
+        if self.is_written and isinstance(total, int) and all(b is None or type(b) is int for b in bounds_in(key)):
             return self.like([Segment(self.parts[0].column.part(self, key), len(range(total)[key]))])
-        given = [bound for bound in _bounds(key) if bound is not None]
+        given = [bound for bound in bounds_in(key) if bound is not None]
         if not isinstance(total, int):
             return self._moving_slice(key, total)
         if not all(type(bound) is int for bound in given):
@@ -383,7 +384,10 @@ class TracedList(ListInTrace):
         return self.like(parts if rows.step > 0 or len(self.parts) == 1 else parts[::-1])
 
     def _moving_slice(self, key: slice, total: Extent) -> TracedList:
-        """Of a list whose length the loops around move: without so many elements in front and at the end."""
+        """Of a list whose length the loops around move: the last ones, or without some in front and at the end."""
+        last = last_places(key, self.recorder.scopes.bounds(total)[0])
+        if last:
+            return self.like([self[place] for place in last])
         start, stop = (0 if bound is None else bound for bound in (key.start, key.stop))
         is_from_ends = type(start) is type(stop) is int and start >= 0 >= stop and (key.stop is None or stop)
         length = total - start + stop if is_from_ends else -1
@@ -494,7 +498,3 @@ class TracedList(ListInTrace):
             del self.parts[key]
             return
         raise self.uneven() if self.recorder.scopes.depth > self.depth else self.refuse()
-
-
-def _bounds(key: slice) -> tuple[Any, Any, Any]:
-    return key.start, key.stop, key.step
