@@ -12,7 +12,7 @@ DEFAULT = "_dflt_"  # in the names of cells from which a dataclass takes the def
 FACTORIES = (list, dict, set, collections.deque)
 
 
-def value_in(cell: types.CellType, name: str) -> tuple[object, ...]:
+def found_in(cell: types.CellType, name: str) -> tuple[object, ...]:
     """The value of a variable; none where it has none yet: reading it is the user's NameError.
 
     What a `default_factory` makes is made as where the program has `list()` itself: so it may grow in a loop.

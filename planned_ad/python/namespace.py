@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from .caches import copy_of_cached, copy_of_cached_property
-from .cells import value_in
+from .cells import found_in
 from .class_relations import hide_from_bases
 from .comprehensions import rewritten
 from .identity_methods import IDENTITY_METHODS, identity_base
@@ -341,7 +341,7 @@ class Namespace:
             self._cells[id(cell)] = (cell, copy)
 
             def fill() -> None:
-                for value in value_in(cell, name):
+                for value in found_in(cell, name):
                     copy.cell_contents = self._see(value, name)
 
             self._unfilled.append(fill)

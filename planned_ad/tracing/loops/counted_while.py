@@ -17,7 +17,7 @@ from ...python.statements import GENERATOR, WhileLines
 from ...regions.affine import Affine, Extent, affine, exact, ragged, substitute
 from ..record.decisions import Unrolled
 from ..values.loop_index import LoopIndex, outcomes
-from .carries import period_of_exchange
+from .carries import NextNumber, period_of_exchange
 from .counts import Count
 from .loops import LoopTrace
 
@@ -191,5 +191,8 @@ class CountedWhile(LoopTrace):
         if reason == UNEVEN and self.branches.nodes and not is_followed:  # perhaps data decide when it ends
             decisions.follow(code.co_filename, [self.lines.first])
             return self.recorder.scopes.restart()
+        if reason == UNEVEN:
+            given = [self.origin.values[key] for key, carry in self.carries.items() if type(carry) is NextNumber]
+            decisions.clocks[self.site] = frozenset(place.name for place, value in given if type(value) is float)
         decisions.uncounted[self.site] = Unrolled(line=self.line, reason=reason)
         return self.recorder.scopes.restart()

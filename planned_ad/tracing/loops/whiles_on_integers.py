@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from ...python.frames import user_frame
@@ -19,12 +19,16 @@ from ...python.shadows import is_user_frame
 from ...python.source import current_line
 from ...python.statements import WhileLines, breaks_from, while_part, while_statements
 from ...regions.affine import Affine
-from ..record.decisions import Site, Unrolled
+from ..record.decisions import Attempt, Site, Unrolled
 from ..record.recorder import Recorder
 from ..record.scopes import MOST_TESTS
 from ..values.loop_index import PEEL_MOST
+from ..values.scalar_tracer import ScalarTracer
 from .counted_while import UNEVEN, CountedWhile
+from .places import write_locals
 from .stepping import REASON, is_stepping
+
+MANY = 128  # iterations of a loop on floats that are known, which is unrolled up to there
 
 
 @dataclass
@@ -75,7 +79,8 @@ class WhilesOnIntegers:
     def begin(self, frame: types.FrameType) -> None:
         """Tracing begins in `frame`."""
         self.bottom = frame.f_code
-        codes = {code for code, _ in self.recorder.scopes.decisions.counted}
+        decisions = self.recorder.scopes.decisions
+        codes = {code for code, _ in (*decisions.counted, *decisions.ticking)}
         if codes:
             self.recorder.watch.begin(codes)
 
@@ -133,6 +138,8 @@ class WhilesOnIntegers:
         decisions = self.recorder.scopes.decisions
         visit.rounds += 1
         visit.testing, visit.ending = True, False
+        if visit.site in decisions.ticking and visit.rounds == 1 and visit.site not in decisions.unrolled:
+            self.start_clocks(frame, decisions.clocks[visit.site])
         if visit.loop is not None:
             loop = visit.loop
             if not loop.advance():
@@ -180,8 +187,20 @@ class WhilesOnIntegers:
             decisions.counted.add(visit.site)
             raise self.recorder.scopes.restart()
         if visit.rounds > max(unroll, PEEL_MOST):
-            visit.settled = True
             decisions.long[visit.site] = refused
+            may_tick = decisions.clocks.get(visit.site) and visit.site not in decisions.attempts
+            visit.settled = not may_tick
+            if may_tick and visit.rounds > MANY and decisions.ticked is None:
+                decisions.ticked = Attempt(decisions.copied(), visit.site)
+                decisions.ticking.add(visit.site)
+                del decisions.long[visit.site], decisions.uncounted[visit.site]
+                raise self.recorder.scopes.restart()
+
+    def start_clocks(self, frame: types.FrameType, names: Iterable[str]) -> None:
+        """Have floats that change in a loop be numbers that are computed when it runs: its test is of data then."""
+        held = {name: frame.f_locals[name] for name in names if type(frame.f_locals.get(name)) is float}
+        recorder = self.recorder
+        write_locals(frame, {n: ScalarTracer(recorder, recorder.constant(t), is_python=True) for n, t in held.items()})
 
     def test_in_body(self) -> None:
         """A guard is made: where that is often in a statement, each way through it would be a trace of its own."""

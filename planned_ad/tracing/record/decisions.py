@@ -85,6 +85,9 @@ class Decisions:
     counted: set[Site] = field(default_factory=set)  # `while` loops on integers that are recorded once
     uncounted: dict[Site, Unrolled] = field(default_factory=dict)  # and those that cannot be, with the reason
     long: dict[Site, Unrolled] = field(default_factory=dict)  # of these, the ones that have many iterations
+    clocks: dict[Site, frozenset[str]] = field(default_factory=dict)  # floats that change in these: `t += dt`
+    ticking: set[Site] = field(default_factory=set)  # the ones whose clocks are data, and what was decided before that
+    ticked: Attempt | None = None
     resized: set[Line] = field(default_factory=set)  # where loops run over what gets longer or shorter in them
     shared: set[Line] = field(default_factory=set)  # where iterators are made whose items several ask for
     whole: types.CodeType | None = None  # of the loop in which all of the function is, of one iteration
@@ -165,7 +168,7 @@ class Decisions:
         lengths = {site: replace(room, times=min(room.times, 1)) for site, room in self.lengths.items()}
         return replace(
             self.copied(), known=known, stretched=set(stretched), unrolled={**self.unrolled, **unrolled},
-            given=frozenset(unrolled), passes=0, lengths=lengths, before_guess=None, attempt=None, attempts={},
+            given=frozenset(unrolled), passes=0, lengths=lengths, before_guess=None, attempt=None, ticked=None, attempts={},
             asks_errors=False, set_first={}, constants={}, most_passes=self.most_passes if self.whole else 0,
             fixed_lengths=self.fixed_lengths and self.stretched == set(stretched),
         )  # fmt: skip
@@ -188,7 +191,7 @@ class Decisions:
 
     def knows(self, site: Site) -> bool:
         """Whether it is decided how a `while` loop on integers is recorded, and told where needed."""
-        return site in self.counted or site in self.unrolled or site in self.long
+        return site in self.counted or site in self.unrolled or site in self.long or site in self.ticking
 
     def learn_numbers(self, filled: set[Site], tabled: dict[Site, Line], gives_letters: bool = False) -> bool:
         """Make lists and dicts as Python makes them, give loops their plain numbers; whether that is something new."""

@@ -339,7 +339,7 @@ class Scopes:
         """Whether there was an attempt, or a guess, which has ended in an error: what was decided before it holds."""
         if self.decisions.guess_integers():
             return True
-        attempt = self.decisions.attempt
+        attempt = self.decisions.attempt or self.decisions.ticked
         if attempt is not None:
             self.give_up(attempt, for_good=True)
         return attempt is not None
