@@ -169,8 +169,8 @@ class Decisions:
         return replace(
             self.copied(), known=known, stretched=set(stretched), unrolled={**self.unrolled, **unrolled},
             given=frozenset(unrolled), passes=0, lengths=lengths, before_guess=None, attempt=None, attempts={},
-            ticked=None, asks_errors=False, set_first={}, constants={}, most_passes=self.most_passes if self.whole else 0,
-            fixed_lengths=self.fixed_lengths and self.stretched == set(stretched),
+            asks_errors=False, set_first={}, constants={}, most_passes=self.most_passes if self.whole else 0,
+            fixed_lengths=self.fixed_lengths and self.stretched == set(stretched), ticked=None,
         )  # fmt: skip
 
     def copied(self) -> Decisions:
