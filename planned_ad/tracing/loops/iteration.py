@@ -246,9 +246,10 @@ class LoopIterator:
             return
         counts, new = self.recorder.written_out, len(self.recorder.builder.operations) - self.begun
         counts[short.site] += new
-        is_much = new > AT_ONCE * self.recorder.unroll and short.says_places_only
-        if is_much or counts[short.site] > MOST_WRITTEN_OUT:
+        if counts[short.site] > MOST_WRITTEN_OUT:
             self.recorder.scopes.keep({short.site, *(k for k, count in counts.items() if count > ALSO_WRITTEN_OUT)})
+        if new > AT_ONCE * self.recorder.unroll and short.says_places_only:
+            self.recorder.scopes.try_as_loop(short.site)
 
     def refuse_left(self) -> None:
         if self.left is not None:

@@ -86,8 +86,9 @@ class Decisions:
     uncounted: dict[Site, Unrolled] = field(default_factory=dict)  # and those that cannot be, with the reason
     long: dict[Site, Unrolled] = field(default_factory=dict)  # of these, the ones that have many iterations
     clocks: dict[Site, frozenset[str]] = field(default_factory=dict)  # floats that change in these: `t += dt`
-    ticking: set[Site] = field(default_factory=set)  # the ones whose clocks are data, and what was decided before that
-    ticked: Attempt | None = None
+    ticking: set[Site] = field(default_factory=set)  # the ones whose clocks are data
+    tried: set[Site] = field(default_factory=set)  # loops recorded as loops, which need not be
+    trial: Attempt | None = None  # what was decided before these two
     resized: set[Line] = field(default_factory=set)  # where loops run over what gets longer or shorter in them
     shared: set[Line] = field(default_factory=set)  # where iterators are made whose items several ask for
     whole: types.CodeType | None = None  # of the loop in which all of the function is, of one iteration
@@ -170,7 +171,7 @@ class Decisions:
             self.copied(), known=known, stretched=set(stretched), unrolled={**self.unrolled, **unrolled},
             given=frozenset(unrolled), passes=0, lengths=lengths, before_guess=None, attempt=None, attempts={},
             asks_errors=False, set_first={}, constants={}, most_passes=self.most_passes if self.whole else 0,
-            fixed_lengths=self.fixed_lengths and self.stretched == set(stretched), ticked=None,
+            fixed_lengths=self.fixed_lengths and self.stretched == set(stretched), tried=set(), trial=None,
         )  # fmt: skip
 
     def copied(self) -> Decisions:

@@ -300,6 +300,10 @@ class Scopes:
         self.restarting = True
         if self.decisions.attempt is not None:
             return self.give_up(self.decisions.attempt, for_good=reason != GROWS)
+        failed = {scope.site for scope in self.open if scope.site in self.decisions.tried}
+        if failed and self.decisions.trial is not None:
+            self.decisions.attempts |= dict.fromkeys(failed, MOST_ATTEMPTS)
+            return self.give_up(self.decisions.trial, for_good=True)
         for scope in reversed(scopes or self.over):
             if scope.site is not None:
                 self.decisions.unrolled[scope.site] = Unrolled(line=line, reason=reason)
@@ -339,7 +343,7 @@ class Scopes:
         """Whether there was an attempt, or a guess, which has ended in an error: what was decided before it holds."""
         if self.decisions.guess_integers():
             return True
-        attempt = self.decisions.attempt or self.decisions.ticked
+        attempt = self.decisions.attempt or self.decisions.trial
         if attempt is not None:
             self.give_up(attempt, for_good=True)
         return attempt is not None
@@ -358,6 +362,14 @@ class Scopes:
         self.tested |= sites
         if self.tests > MOST_TESTS:
             self.keep(self.tested)
+
+    def try_as_loop(self, site: Site) -> None:
+        """The trace starts again with a short loop recorded as a loop, for as long as none in it has to be unrolled."""
+        decisions = self.decisions
+        if site not in decisions.kept and site not in decisions.attempts:
+            decisions.trial = decisions.trial or Attempt(decisions.copied(), site)
+            decisions.tried.add(site)
+            self.keep({site})
 
     def keep(self, short: set[Site]) -> None:
         """The trace starts again, where these short loops are not recorded as loops yet."""
