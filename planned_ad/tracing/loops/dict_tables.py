@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from ..record.decisions import Site
     from ..record.recorder import Recorder
 
+MOST_TEXTS = 16  # times that a key is a text which it has no room for
 MOST_TIMES = 4  # that room is made for the next key alone
 DICTS = (dict, collections.defaultdict, collections.Counter, collections.OrderedDict)
 OF_COUNTERS = {"most_common": control._most_common, "total": control._total}
@@ -189,6 +190,8 @@ class DictTable(ListInTrace):
             widened = recorder.scopes.decisions.widened
             widened[self.site] = widened.get(self.site, 0) + 1
             is_often = widened[self.site] > MOST_TIMES and room is not None
+            if is_often and widened[self.site] > MOST_TEXTS and room.texts != self.room.texts:  # type: ignore[union-attr]
+                raise self.refuse()  # a loop gives it one text after the other, iteration by iteration
             raise self._decide(room.twice(self.room) if is_often else room)  # type: ignore[union-attr]
         place: Any = 0
         inside: Any = None
