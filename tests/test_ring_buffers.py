@@ -1,4 +1,4 @@
-"""Places that go round a buffer, rows of lists of lists, the last items of a list: loops stay loops, as in Python."""
+"""Places that go round a buffer, rows of lists of lists, the ends of lists: loops stay loops, as in Python."""
 
 from __future__ import annotations
 
@@ -117,6 +117,20 @@ def passed_on(x):
     return sum(recorded(x, [])) * sum(recorded(x[::-1], kept=[]))
 
 
+def lots(x):
+    stock, short = [], 0.0
+    for arrived, asked in zip(x[:30], x[30:]):
+        stock.append(arrived)
+        while asked > 1e-9 and stock:
+            taken = min(asked, stock[0])
+            asked -= taken
+            stock[0] -= taken
+            if stock[0] <= 1e-9:
+                stock.pop(0)
+        short += asked * asked
+    return short + sum(stock)
+
+
 def wrapped_with_tests(x):
     corners, inside = x[:12].reshape(6, 2), 0.0
     for k in range(12, 40, 2):
@@ -131,7 +145,7 @@ def wrapped_with_tests(x):
 
 
 LOOPS = [after_use, by_remainder, downwards, two_delays, elements, unpacked, asked, last_three]
-LOOPS += [of_a_field, passed_on, wrapped_with_tests]
+LOOPS += [of_a_field, passed_on, lots, wrapped_with_tests]
 
 
 def check(plan: planned_ad.Plan, f: Callable, x: np.ndarray) -> None:

@@ -30,6 +30,11 @@ def to_lay_down_if_better(items: Any) -> BaseException:
 def to_replace(items: Any, value: Any) -> BaseException:
     """As `to_lay_down`, where something takes the place of an item: perhaps an array, that of another one."""
     decisions = items.recorder.scopes.decisions
+    recorder, is_tried = items.recorder, items.site in decisions.written and items.site not in decisions.lengths
+    is_inside = items.site in decisions.growing and recorder.scopes.depth > items.depth
+    if is_tried and is_inside and recorder.is_scalar(value):  # perhaps it gets longer or shorter as data say
+        del decisions.written[items.site]
+        return items.uneven()  # type: ignore[no-any-return]
     if items.site in decisions.replaced or items.kind is not list or not items.recorder.is_array(value):
         return to_lay_down(items)
     decisions.written.setdefault(items.site)
