@@ -30,6 +30,7 @@ from .object_copies import refuse_changed
 from .recorded_loop import RecordedLoop
 from .records import begin_records, check_records, class_made, learn_class
 from .references import KnownRecords
+from .table_items import Table
 from .traced_list import TracedList
 from .unassigned import refuse_own_defaults
 from .while_loops import test_while
@@ -51,6 +52,7 @@ class LoopFlow:
         self.recorder, recorder.records = recorder, KnownRecords()
         self.dicts: dict[int, tuple[Any, Site]] = {}  # and sets, that were made, and where, by identity
         self.short_runs: dict[int, Site] = {}  # loops over short lists that are under way, by their iterators
+        self.lists_given: dict[int, Table] = {}  # tables of lists, of which iterations have been given some
         self.table_writes = 0  # to those of them that lie in memory
         self.keys_added: Counter[Site] = Counter()  # how often one of those of a site was given a key that may be new
         self.on_integers = WhilesOnIntegers(recorder)
@@ -133,6 +135,9 @@ class LoopFlow:
 
     def finish(self) -> None:
         self.recorder.scopes.decisions.attempt = None
+        for table in self.lists_given.values():
+            if table.is_changed():
+                raise table.refuse()
         self.before_run()
         check_records(self.recorder)
         refuse_identity(self.recorder)

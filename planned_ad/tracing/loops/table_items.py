@@ -27,9 +27,15 @@ class Table:
         self.line = current_line()  # on which it is made
         self.has_letters = has_letters(column)
         self.lists = [(found, tuple(found)) for found in lists_among(items)]  # with what they hold
+        self.given: list[tuple[list, tuple[Any, ...]]] = []  # those of iterations
 
     def is_resized(self) -> bool:
-        return len(self.holder) != len(self.items) or any(is_changed(*known) for known in self.lists)
+        is_changed = self.is_changed() or any(differs(*known) for known in self.given)
+        return len(self.holder) != len(self.items) or is_changed
+
+    def is_changed(self) -> bool:
+        """Whether the lists in it are not what they were."""
+        return any(differs(*known) for known in self.lists)
 
     def refuse(self) -> BaseException:
         """What to raise where it is resized: the trace starts again, and what runs over it is Python's."""
@@ -54,7 +60,8 @@ class Table:
             raise recorder.scopes.unroll_innermost("changes what it runs over", recorder.builder.line)
         found = self.column.item(None, k)
         if self.lists:
-            self.lists += [(made, tuple(made)) for made in lists_among((found,))]
+            self.recorder.flow.lists_given[id(self)] = self
+            self.given += [(made, tuple(made)) for made in lists_among((found,))]
         return found
 
 
@@ -67,7 +74,7 @@ def lists_among(items: tuple[Any, ...]) -> Iterator[list]:
             yield item
 
 
-def is_changed(found: list, held: tuple[Any, ...]) -> bool:
+def differs(found: list, held: tuple[Any, ...]) -> bool:
     return len(found) != len(held) or not all(map(operator.is_, found, held))
 
 

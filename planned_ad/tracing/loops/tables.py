@@ -22,6 +22,7 @@ import numpy as np
 from ...python.attributes_held import attributes_held, with_attributes
 from ...python.frames import user_frame
 from ...python.instructions import is_run_over
+from ...python.rows_read import only_reads_rows
 from ...python.source import current_line
 from ...python.written_calls import chosen_row, item_count, item_of, items_of_loop
 from ...tape.guards import RAISES
@@ -41,7 +42,7 @@ from .iteration import Sequence
 from .letters import CODE, PLAIN, Letter, has_letters, is_text_or_member, letters_of
 from .short_runs import place_asked_for, short_run
 from .stored_forms import Array, Number
-from .table_items import Table, is_same
+from .table_items import Table, is_same, lists_among
 from .traced_list import TracedList
 
 VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
@@ -69,7 +70,11 @@ def table_of(recorder: Recorder, holder: Any, least: int | None = None) -> Table
         return None
     items = tuple(holder)
     is_long = len(items) > (recorder.unroll if least is None else least)
-    column = column_of(recorder, items, laid_down=is_long, with_lists=is_long and not is_resized)
+    with_lists = is_long and not is_resized and next(lists_among(items), None) is not None
+    if with_lists:
+        frame = user_frame(sys._getframe(1))
+        with_lists = frame is not None and only_reads_rows(frame.f_code, frame.f_lineno)
+    column = column_of(recorder, items, laid_down=is_long, with_lists=with_lists)
     return None if column is None else Table(recorder, holder, items, column)
 
 

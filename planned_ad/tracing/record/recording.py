@@ -42,6 +42,10 @@ class Flow(Protocol):
         """Loops over short lists that are under way, which run as Python's do, by their iterators."""
 
     @property
+    def lists_given(self) -> dict[int, Any]:
+        """Tables of lists, of which the iterations of loops have been given some, by identity."""
+
+    @property
     def keys_added(self) -> Counter[Any]:
         """How often those of a site that lie in memory were given a key that may be new."""
 
