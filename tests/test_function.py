@@ -420,8 +420,16 @@ def log_likelihood(theta: Any, rows: Any) -> Any:
     return -0.5 * np.sum((rows @ theta) ** 2) / scale - 0.5 * len(rows) * np.log(2 * np.pi * scale)
 
 
-@pytest.mark.parametrize("count", [16, 30])
-def test_a_term_for_each_row_is_part_of_the_sum(count: int) -> None:
-    g = planned_ad.function(log_likelihood, sums_over="rows", largest=16)
-    expected = planned_ad.grad(log_likelihood)(THETA, ROWS[:count])
+def row_by_row(theta: Any, rows: Any) -> Any:
+    total, constant = 0.0, np.log(2.0 + theta[1])
+    for row in rows:
+        total += theta[0] + (row @ theta if row[0] > theta[2] else theta[1]) - constant
+    return total
+
+
+@pytest.mark.parametrize("count", [4, 16, 30])
+@pytest.mark.parametrize("f", [log_likelihood, row_by_row])
+def test_a_term_for_each_row_is_part_of_the_sum(f: Any, count: int) -> None:
+    g = planned_ad.function(f, sums_over="rows", largest=16)
+    expected = planned_ad.grad(f)(THETA, ROWS[:count])
     np.testing.assert_allclose(g.gradient(THETA, ROWS[:count]), expected, rtol=1e-12)

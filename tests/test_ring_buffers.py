@@ -199,7 +199,53 @@ def kept(x):
     return total + (x[0] if rows[3] is TRIANGLES[3] else x[1])
 
 
-@pytest.mark.parametrize("f", [changed, changed_ahead, grown, kept])
+def written_after(x):
+    rows, total = [[float(k)] for k in range(20)], 0.0
+    for row in rows:
+        total += row[0] * x[0]
+    row[0] = 7.0
+    return total + rows[19][0] * x[1]
+
+
+def rows_written_after(x):
+    rows, total = [[float(k)] for k in range(20)], 0.0
+    for row, v in zip(rows, x):
+        total += row[0] * v
+    rows[-1][0] = 7.0
+    return total + row[0] * x[1]
+
+
+def kept_and_written(x):
+    rows, found, total = [[float(k)] for k in range(20)], [], 0.0
+    for row in rows:
+        total += row[0] * x[0]
+        found.append(row)
+    found[3][0] = 7.0
+    return total + rows[3][0] * x[1]
+
+
+def asked_for(x):
+    rows, total = [[float(k)] for k in range(20)], 0.0
+    for row, v in zip(rows, x):
+        total += row[0] * v + (row is rows[0]) * x[5]
+    return total
+
+
+def written_in_a_function(x):
+    def doubled(row):
+        row[0] *= 2
+        return row[0]
+
+    rows, total = [[float(k)] for k in range(20)], 0.0
+    for row in rows:
+        total += doubled(row) * x[0]
+    return total + rows[19][0] * x[1]
+
+
+OWN = [changed, changed_ahead, grown, kept, written_after, rows_written_after, kept_and_written, asked_for]
+
+
+@pytest.mark.parametrize("f", [*OWN, written_in_a_function])
 def test_lists_that_are_changed_or_asked_for_are_the_programs_own(f: Callable) -> None:
     x = np.random.default_rng(0).random(60)
     check(planned_ad.compile(f, (x,), check=False), f, x)

@@ -7,6 +7,7 @@ is not taken, or too small to show. One that is the same for another number of r
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -17,11 +18,12 @@ import numpy as np
 from ..errors import ArgumentError
 from ..python.source import Line
 from ..tape.listing import brief
-from ..tape.tape import Apply, Branch, Constant, Guard, Load, Operation, Scatter, Store, Tape, Value, walk
+from ..tape.tape import Apply, Branch, Constant, Guard, Load, Loop, Operation, Scatter, Store, Tape, Value, walk
 from ..trace import Trace
 
 PIECEWISE = {"maximum", "minimum", "where", "greater", "greater_equal", "less", "less_equal", "absolute", "reduce_max"}
 PIECEWISE |= {"rint", "floor", "ceil", "trunc", "floor_divide", "remainder", "sign", "reduce_min", "cast"}
+MOST_TERMS = 256  # that are compared: more are iterations over the rows, one by one
 NUMBERED = re.compile(r"\b[vi]\d+|#\d+")  # values, indices and buffers in a listing
 
 
@@ -29,18 +31,19 @@ def check_terms(name: str, chosen: Sequence[str], trace: Trace) -> None:
     """Refuse a term that may be 0 for some numbers and not for others: a hinge, or a penalty behind a branch."""
     branches = any(isinstance(op, Guard) and op.what == "branch" for op in trace.tape.operations)
     terms = Terms(chosen, trace)
-    for value in terms.once():
-        if not isinstance(terms.made[value.id], Constant) and (branches or terms.is_piecewise(value)):
-            raise counted_often(name, chosen, terms.made[value.id].line)
+    for count, value in terms.counted().values():
+        if count % terms.rows and (branches or terms.is_piecewise(value)):
+            raise counted_often(name, chosen, terms.line_of(value))
 
 
 def check_same_terms(name: str, chosen: Sequence[str], traces: Sequence[Trace], others: Sequence[Trace]) -> None:
-    """Refuse a term that is the same for another number of rows."""
-    known = {text for trace in others for text, _ in Terms(chosen, trace).texts()}
+    """Refuse a term that is as often there, and the same, for another number of rows."""
+    known = {(text, count) for trace in others for text, (count, _) in Terms(chosen, trace).counted().items()}
     for trace in traces:
-        for text, line in Terms(chosen, trace).texts():
-            if text in known:
-                raise counted_often(name, chosen, line)
+        terms = Terms(chosen, trace)
+        for text, (count, value) in terms.counted().items():
+            if (text, count) in known:
+                raise counted_often(name, chosen, terms.line_of(value))
 
 
 def counted_often(name: str, chosen: Sequence[str], line: Line) -> ArgumentError:
@@ -56,6 +59,7 @@ class Terms:
     made : what makes each value, by its id.
     stored : what writes to each buffer of the tape's own, by its id.
     around : the loops and branches around each operation, by its identity.
+    rows : how many there are.
     """
 
     def __init__(self, chosen: Sequence[str], trace: Trace) -> None:
@@ -65,6 +69,7 @@ class Terms:
         self.around: dict[int, tuple[Operation, ...]] = {}
         self._enter(self.tape.operations, ())
         rows = {leaf.buffer for leaf in trace.leaves if re.split(r"\W", leaf.path)[0] in chosen}
+        self.rows = next((self.tape.buffers[id].shape[0] for id in rows if id is not None), 1)
         self.of_rows = of_rows(self.tape, rows)
 
     def _enter(self, operations: Sequence[Operation], around: tuple[Operation, ...]) -> None:
@@ -81,27 +86,38 @@ class Terms:
         while waiting:
             value = waiting.pop()
             op = self.made[value.id]
-            if value.id in seen:
-                continue
-            seen.add(value.id)
             if value.id not in self.of_rows:
                 yield value
+            elif value.id in seen:
+                continue
             elif isinstance(op, Load):
-                waiting += [store.value for store in self.stored[op.region.buffer]]
+                waiting += [store.value for store in self.stored[op.region.buffer] if not self.is_for_each_row(store)]
             elif isinstance(op, Apply) and not value.shape:
                 if op.primitive in ("add", "subtract", "negative"):
                     waiting += op.operands
                 elif op.primitive in ("multiply", "divide") and sum(v.id in self.of_rows for v in op.operands) == 1:
                     waiting += [v for v in op.operands if v.id in self.of_rows]
+            seen.add(value.id)
 
-    def texts(self) -> Iterator[tuple[str, Line]]:
-        """Each of these that is not 0, by the operations that it comes from, with its line."""
-        for value in self.once():
+    def is_for_each_row(self, op: Operation) -> bool:
+        """Whether it is in a loop that runs as often as there are rows."""
+        return any(isinstance(loop, Loop) and loop.trips == self.rows > 1 for loop in self.around[id(op)])
+
+    def counted(self) -> dict[str, tuple[int, Value]]:
+        """Those that are not 0, by the operations that they come from: how often they are there, and one of them."""
+        found: dict[str, tuple[int, Value]] = {}
+        for value in itertools.islice(self.once(), MOST_TERMS):
             if not self.is_zero(value):
                 text = brief(replace(self.tape, operations=only(self.tape.operations, self.needed(value)), results=()))
                 for k, name in enumerate(dict.fromkeys(NUMBERED.findall(text))):
                     text = re.sub(rf"{name}\b", f"<{k}>", text)
-                yield text, self.made[value.id].line
+                found[text] = found.get(text, (0, value))[0] + 1, value
+        return found
+
+    def line_of(self, value: Value) -> Line:
+        """That of the operation, or of one before it that has a line of the program."""
+        lines = [op.line for op in self.needed(value).values()]
+        return next((line for line in lines if line.text), lines[0])
 
     def is_zero(self, value: Value) -> bool:
         """Whether it is for all arguments, as a penalty whose weight is 0."""

@@ -263,15 +263,19 @@ def lower(builder: TapeBuilder, op: Apply) -> None:
 
 
 def in_numbers(builder: TapeBuilder, begun: int) -> None:
-    """Have the contractions written since that are not worth a kernel be products of numbers, whose zeros may be strong
-    (`analysis.singularities`), and sums of them."""
+    """Have the contractions written since that sum nothing be products of numbers, whose zeros may be strong
+    (`analysis.singularities`): the derivative of a dot product."""
     written = builder.operations[begun:]
     del builder.operations[begun:]
     for op in written:
-        if isinstance(op, Apply) and op.primitive == "contract" and not worth_a_call(op):
+        if isinstance(op, Apply) and op.primitive == "contract" and sums_nothing(op):
             lower(builder, op)
         else:
             builder.emit(op)
+
+
+def sums_nothing(op: Apply) -> bool:
+    return {*op.params["a_labels"], *op.params["b_labels"]} <= {*op.params["out_labels"]}
 
 
 def over(builder: TapeBuilder, value: Value, own: tuple[int, ...], labels: tuple[int, ...], extents: dict) -> Value:

@@ -78,7 +78,7 @@ def is_reading(name: ast.Name, parents: dict[ast.AST, ast.AST], around: ast.AST)
     if isinstance(parent, ast.Subscript):
         return node is parent.slice or isinstance(parent.ctx, ast.Load)
     if isinstance(parent, ast.Call) and node is not parent.func:
-        return is_known(parent.func)
+        return is_of_a_library(parent.func)
     if isinstance(parent, ast.Assign):
         return node is name and all(isinstance(target, ast.Tuple | ast.List) for target in parent.targets)
     if isinstance(parent, ast.Compare):
@@ -86,7 +86,7 @@ def is_reading(name: ast.Name, parents: dict[ast.AST, ast.AST], around: ast.AST)
     return isinstance(parent, ast.BinOp | ast.For | ast.comprehension) and node is name
 
 
-def is_known(function: Any) -> bool:
+def is_of_a_library(function: Any) -> bool:
     if isinstance(function, ast.Name):
         return function.id in COPYING and hasattr(builtins, function.id)
     while isinstance(function, ast.Attribute):
