@@ -140,6 +140,7 @@ def small(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
     for name, number in dict(WORTH=1, BLOCK_NBYTES=nbytes, PAYS=pays, LANES=2, LINE=1, MOST_NBYTES=1 << 30).items():
         monkeypatch.setattr(row_blocks if name == "WORTH" else parted_rows, name, number)
     monkeypatch.setattr(fetches, "FAR", 1)
+    monkeypatch.setattr(parted_rows, "VECTOR", 1)
     yield nbytes
 
 
@@ -187,6 +188,7 @@ def test_in_loops(f: Callable, small: int) -> None:
 @pytest.mark.parametrize("f", [log_likelihood, rotation, stepped, both_ways, iterated])
 def test_compiled(f: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fetches, "FAR", 1 if f in (both_ways, iterated) else fetches.FAR)
+    monkeypatch.setattr(parted_rows, "VECTOR", 1)
     for name, number in dict(WORTH=1, BLOCK_NBYTES=500, PAYS=0).items():
         monkeypatch.setattr(row_blocks if name == "WORTH" else parted_rows, name, number)
     monkeypatch.setattr(planner, "WORTH", 1)
@@ -199,6 +201,7 @@ def test_compiled(f: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_fetched_once(f: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
     tape = entry_tape(trace(f, arguments(f, 61)), KINDS["gradient"], False)
     monkeypatch.setattr(fetches, "FAR", 1)
+    monkeypatch.setattr(parted_rows, "VECTOR", 1)
     whole = plan_as_it_is(tape)
     monkeypatch.setattr(row_blocks, "WORTH", 1)
     plan = plan_memory(tape)

@@ -30,6 +30,7 @@ LOOP_NBYTES = 1 << 16  # of what is kept of one block that runs through loops
 LOOP_MOST_NBYTES = 1 << 20
 LOOP_ROWS = 64  # rows of a block that runs through loops, where they stay in a cache: each iteration has its cost
 STRIP_NBYTES = 1 << 11  # of memory that is passed through strip by strip
+VECTOR = 32  # bytes
 PAYS = 3  # operations on numbers, at least, for each that has to be moved for it
 LINE = 16  # rows, at least, where rows are columns of memory: two lines of a cache
 
@@ -99,8 +100,10 @@ class RowBlocks:
         return (fetched - distinct, distinct) if fetched > distinct else (0, 0)
 
     def is_outermost(self, op: Load) -> bool:
-        """Whether rows of what is loaded are rows of its memory."""
+        """Whether rows of what is loaded are rows of its memory, and fill vectors."""
         axis = self.rowwise.axis_in(op.out)
+        if op.out.nbytes < VECTOR * self.extent:
+            return False
         return axis is not None and abs(op.region.view.strides[axis]) == max(map(abs, op.region.view.strides))
 
     def at(self, place: Place) -> list[Operation]:
