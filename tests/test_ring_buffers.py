@@ -231,6 +231,15 @@ def asked_for(x):
     return total
 
 
+def in_a_circle(x):
+    rows, total = [[float(k), None] for k in range(20)], 0.0
+    for k in range(20):
+        rows[k][1] = rows[k - 1]
+    for row in rows:
+        total += row[0] * x[0] + row[1][0] * x[1]
+    return total
+
+
 def written_in_a_function(x):
     def doubled(row):
         row[0] *= 2
@@ -245,7 +254,7 @@ def written_in_a_function(x):
 OWN = [changed, changed_ahead, grown, kept, written_after, rows_written_after, kept_and_written, asked_for]
 
 
-@pytest.mark.parametrize("f", [*OWN, written_in_a_function])
+@pytest.mark.parametrize("f", [*OWN, in_a_circle, written_in_a_function])
 def test_lists_that_are_changed_or_asked_for_are_the_programs_own(f: Callable) -> None:
     x = np.random.default_rng(0).random(60)
     check(planned_ad.compile(f, (x,), check=False), f, x)

@@ -11,6 +11,8 @@ from ..record.recorder import Recorder
 from .form import HandedOn
 from .letters import has_letters
 
+MOST_LISTS = 3  # in one another, of which iterations have their own
+
 
 class Table:
     """The items of `holder`, which are plain numbers or tuples of them.
@@ -65,13 +67,13 @@ class Table:
         return found
 
 
-def lists_among(items: tuple[Any, ...]) -> Iterator[list]:
-    """The lists among some items, and in tuples and lists among them."""
+def lists_among(items: tuple[Any, ...], within: int = MOST_LISTS) -> Iterator[list]:
+    """The lists among some items, and in tuples and lists among them, `within` one another at most."""
     for item in items:
-        if type(item) in (tuple, list):
-            yield from lists_among(tuple(item))
         if type(item) is list:
             yield item
+        if type(item) in (tuple, list) and within:
+            yield from lists_among(tuple(item), within - (type(item) is list))
 
 
 def differs(found: list, held: tuple[Any, ...]) -> bool:

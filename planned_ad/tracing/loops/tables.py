@@ -42,7 +42,7 @@ from .iteration import Sequence
 from .letters import CODE, PLAIN, Letter, has_letters, is_text_or_member, letters_of
 from .short_runs import place_asked_for, short_run
 from .stored_forms import Array, Number
-from .table_items import Table, is_same, lists_among
+from .table_items import MOST_LISTS, Table, is_same, lists_among
 from .traced_list import TracedList
 
 VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
@@ -74,7 +74,7 @@ def table_of(recorder: Recorder, holder: Any, least: int | None = None) -> Table
     if with_lists:
         frame = user_frame(sys._getframe(1))
         with_lists = frame is not None and only_reads_rows(frame.f_code, frame.f_lineno)
-    column = column_of(recorder, items, laid_down=is_long, with_lists=with_lists)
+    column = column_of(recorder, items, laid_down=is_long, with_lists=MOST_LISTS if with_lists else 0)
     return None if column is None else Table(recorder, holder, items, column)
 
 
@@ -357,14 +357,18 @@ def tuples(parts: list[Choices | None]) -> Choices | None:
 
 
 def column_of(
-    recorder: Recorder, items: collections.abc.Sequence[Any], laid_down: bool = False, with_lists: bool = False
+    recorder: Recorder, items: collections.abc.Sequence[Any], laid_down: bool = False, with_lists: int = 0
 ) -> HandedOn | None:
-    """The items as the rows of a list, read at an index that is known at run time; None where that is not possible."""
+    """The items as the rows of a list, read at an index that is known at run time; None where that is not possible.
+
+    `with_lists`: how many lists may be in one another, of which each row has its own.
+    """
     kinds = {type(item) for item in items}
     if kinds == {tuple} or (with_lists and kinds == {list}):
         if len({len(item) for item in items}) != 1:
             return None
-        parts = [column_of(recorder, part, laid_down, with_lists) for part in zip(*items)]
+        inside = with_lists - (list in kinds)
+        parts = [column_of(recorder, part, laid_down, inside) for part in zip(*items)]
         return Items(kinds.pop(), tuple(range(len(parts))), ()).of(parts)
     if all(item is items[0] for item in items):
         return Unchanged(items[0])
