@@ -190,8 +190,8 @@ class WhilesOnIntegers:
             decisions.long[visit.site] = refused
             may_tick = decisions.clocks.get(visit.site) and visit.site not in decisions.attempts
             visit.settled = not may_tick
-            if may_tick and visit.rounds > MANY and decisions.trial is None:
-                decisions.trial = Attempt(decisions.copied(), visit.site)
+            if may_tick and visit.rounds > MANY:
+                decisions.trial = decisions.trial or Attempt(decisions.copied(), visit.site)
                 decisions.ticking.add(visit.site)
                 del decisions.long[visit.site], decisions.uncounted[visit.site]
                 raise self.recorder.scopes.restart()
