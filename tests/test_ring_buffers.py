@@ -133,7 +133,7 @@ def lots(x):
 
 def wrapped_with_tests(x):
     corners, inside = x[:12].reshape(6, 2), 0.0
-    for k in range(12, 40, 2):
+    for k in range(12, 40, 4):
         sign = 1.0
         for i in range(6):
             a, b = corners[i], corners[i - 1]

@@ -209,7 +209,7 @@ def test_fetched_once(f: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
     assert 2 * fetches.fetched_again(plan).total() <= fetches.fetched_again(whole).total()
 
 
-@pytest.mark.parametrize("seed, count", [(5, 4), left_out((5, 12)), left_out((6, 100))])
+@pytest.mark.parametrize("seed, count", [(5, 3), left_out((5, 12)), left_out((6, 100))])
 def test_random_programs(small: int, seed: int, count: int) -> None:
     rng, loops = np.random.default_rng(seed), 0
     for _ in range(count):
