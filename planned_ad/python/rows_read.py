@@ -1,7 +1,7 @@
 """Whether a loop over lists does nothing with them but read them: each iteration may have one of its own then.
 
-Told by the syntax: `for t in T: K[np.ix_(t, t)] += k * np.eye(3)`. A list that is kept (`last = t`), handed to one
-of the functions of the program, written to, or asked for by `is`, has to be the own one of the program.
+Told by the syntax: `for t in T: K[np.ix_(t, t)] += k * np.eye(3)`. The program's own list is needed where it is kept
+(`last = t`), handed to a function of the program's, written to, or asked for by `is`.
 """
 
 from __future__ import annotations
