@@ -228,6 +228,16 @@ def _keys(items, key):
     return [key(item) for item in items]
 
 
+def _positions(count, keys, reverse):
+    """Of `count` items by `keys`, in order."""
+    return sorted(range(count), key=lambda k: keys[k], reverse=reverse)
+
+
+def _at(items, positions):
+    """The items at some positions."""
+    return [items[k] for k in positions]
+
+
 def _enumerated(items, start):
     """`enumerate(items, start)`."""
     k = start - 1

@@ -182,9 +182,10 @@ class Letter:
     def __hash__(self) -> int:
         frame = sys._getframe(1)
         texts = [text for text in self.letters.texts if text is not None]
-        if self.recorder.scopes.depth and len(texts) == len(self.letters.texts):
+        is_followed = self.recorder.scopes.depth > 0 or not self.letters.is_chosen
+        if is_followed and len(texts) == len(self.letters.texts):
             self.recorder.flow.follow_dicts(frame, texts)
-        self.recorder.scopes.see_what_reads(user_frame(frame))
+        self.recorder.scopes.see_what_reads(user_frame(frame), is_followed)
         return hash(self.known("for a dict key or a member of a set"))
 
     def __getattr__(self, name: str) -> Any:

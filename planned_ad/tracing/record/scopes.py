@@ -401,9 +401,12 @@ class Scopes:
             self.decisions.unrolled.pop(site, None)
         return self.restart()
 
-    def see_what_reads(self, frame: types.FrameType | None) -> None:
-        """From now on all functions are written so that the tracer sees what is read by an index: it may be a table."""
-        if self.depth and not self.decisions.items and frame is not None and reads_an_item(frame):
+    def see_what_reads(self, frame: types.FrameType | None, outside: bool = False) -> None:
+        """From now on all functions are written so that the tracer sees what is read by an index: it may be a table.
+
+        In loops, or also `outside` of them.
+        """
+        if (self.depth or outside) and not self.decisions.items and frame is not None and reads_an_item(frame):
             self.decisions.items = True
             raise self.restart()
 

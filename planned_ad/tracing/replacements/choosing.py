@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import control
 from ...regions.affine import exact, ragged
 from ...tape.guards import RAISES
 from ..lengths.elements import Length, RunTime
@@ -26,9 +27,11 @@ from ..loops.heaps import Heap
 from ..loops.iteration import Sequence
 from ..loops.list_in_trace import is_traced_list
 from ..loops.none_or_value import decided
+from ..loops.read_copies import copies_of
 from ..loops.references import RecordInRow
 from ..loops.run_time_lists import RunTimeList
 from ..loops.sequences import sequence_of
+from ..loops.traced_list import TracedList
 from ..record.decisions import Site
 from ..record.promotion import INT
 from ..record.recorder import Recorder
@@ -38,6 +41,7 @@ from ..values.loop_index import LoopIndex, index_of
 from ..values.number_types import ALWAYS_ONE, can_be_one, number_class, told_apart, types_of
 from ..values.python_errors import is_caught
 from ..values.scalar_tracer import ScalarTracer
+from .sorting import arrays_of_numbers, numbers_of, positions_in_order
 
 SEEN = "of numbers that are told apart, by `is` or by their type"
 NUMBERS = (int, float, bool, np.number)
@@ -63,7 +67,7 @@ def choosing(recorder: Recorder, function: Callable[..., Any], compare: np.ufunc
         view = ordered_view(args[0]) if len(args) == 1 else None
         given: Any = view if view is not None else as_expression(recorder, args[0]) if len(args) == 1 else None
         if options.get("key") is not None and set(options) == {"key"}:
-            return best_by_key(recorder, function, given if len(args) == 1 else list(args), options["key"])
+            return best_by_key(recorder, site, function, given if len(args) == 1 else list(args), options["key"])
         if type(given) is Heap:
             given = given.in_any_order()
         is_filled = is_traced_list(given) and not given.is_plain
@@ -148,7 +152,9 @@ def precedes(recorder: Recorder, compare: np.ufunc, item: tuple[Any, ...], best:
     return takes.item() if recorder.is_array(takes) else takes
 
 
-def best_by_key(recorder: Recorder, function: Callable[..., Any], items: Any, key: Callable[[Any], Any]) -> Any:
+def best_by_key(
+    recorder: Recorder, site: Site, function: Callable[..., Any], items: Any, key: Callable[[Any], Any]
+) -> Any:
     """The first item whose key no other one exceeds (or is below)."""
     better, key = operator.gt if function is max else operator.lt, item_by_key(key)
     recorder.mark()
@@ -172,10 +178,27 @@ def best_by_key(recorder: Recorder, function: Callable[..., Any], items: Any, ke
         sequence = None
     rest = None if sequence is None else without_first(recorder, sequence)
     if sequence is None or rest is None:
+        is_plain = site in recorder.scopes.decisions.plain
+        if type(items) is TracedList and not is_plain and type(items.extent()) is int and len(items) > recorder.unroll:
+            keys = recorder.namespace.function(control._keys)(items, key)
+            return items[place_of_best(recorder, function, [keys.traced()])]
         pairs = [(item, key(item)) for item in items]
+        numbers = None if is_plain else numbers_of(recorder, [number for _, number in pairs])
+        if numbers is not None and not recorder.is_concrete(numbers):
+            copies = copies_of(recorder, site, [item for item, _ in pairs])
+            if copies is not None:
+                return copies.item(place_of_best(recorder, function, numbers))
         return functools.reduce(chosen, pairs)[0] if pairs else function(())
     first = items.first(function) if is_list else sequence.item(0)
     return joined(recorder, ((item, key(item)) for item in rest), (first, key(first)), chosen)[0]
+
+
+def place_of_best(recorder: Recorder, function: Callable[..., Any], numbers: list[Any]) -> Any:
+    """The first place of the most or least, of several numbers the first ones first."""
+    if len(numbers) > 1:
+        return positions_in_order(recorder, numbers, reverse=function is max)[0].item()
+    (array,) = arrays_of_numbers(recorder, numbers)
+    return recorder.call(np.argmax if function is max else np.argmin, (array,), {}).item()
 
 
 def without_first(recorder: Recorder, sequence: Sequence) -> Sequence | None:

@@ -29,8 +29,10 @@ from ..loops.list_order import NO_NAN
 from ..loops.list_room import form_in_rows, serving
 from ..loops.made_lists import followed
 from ..loops.object_copies import objects_in
+from ..loops.read_copies import copies_of
 from ..loops.run_time_lists import RunTimeList
 from ..loops.stored_forms import Number
+from ..loops.tables import column_of
 from ..loops.traced_list import Segment, TracedList
 from ..record.decisions import Site
 from ..record.recorder import Recorder
@@ -78,10 +80,14 @@ def sorting_replacements(recorder: Recorder) -> dict[int, object]:
             recorder.mark()
             memory = memory[positions_in_order(recorder, [memory], reverse)]
             return TracedList(recorder, site, [Segment(replace(column, memory=memory), len(memory))])
+        if type(items) is TracedList and not is_plain and key is not None and len(items) > recorder.unroll:
+            return by_positions(recorder, site, items, recorder.namespace.function(control._keys)(items, key), reverse)
         items = list(items)
         keys = items if key is None else [key(item) for item in items]
         form = None if is_plain else common_form(recorder, items)
-        columns = None if form is None else numbers_of(recorder, keys)
+        columns = None if is_plain else numbers_of(recorder, keys)
+        if columns is not None and form is None and not recorder.is_concrete(columns):
+            return by_positions(recorder, site, items, keys, reverse)
         if form is None or columns is None or recorder.is_concrete(columns):
             order = builtins.sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)
             return [items[k] for k in order]
@@ -91,6 +97,24 @@ def sorting_replacements(recorder: Recorder) -> dict[int, object]:
         return items_in_rows(recorder, site, rows, len(items))
 
     return {id(sorted): in_order, id(sort): put_in_order}
+
+
+def by_positions(recorder: Recorder, site: Site, items: Any, keys: Any, reverse: bool) -> Any:
+    """The items themselves, each by the position it has among them, which is data; or copies of them."""
+    numbers = numbers_of(recorder, keys) if type(keys) is list else None
+    copies = None if numbers is None or len(items) > recorder.unroll else copies_of(recorder, site, items)
+    if numbers is not None and copies is not None:
+        recorder.mark()
+        order = positions_in_order(recorder, numbers, reverse)
+        return [copies.item(order[k].item()) for k in range(len(items))]
+    column = column_of(recorder, items, laid_down=True) if numbers is not None else None
+    if numbers is not None and column is not None:
+        recorder.mark()
+        return items_in_rows(
+            recorder, site, rows_in_order(column, positions_in_order(recorder, numbers, reverse)), len(items)
+        )
+    positions = recorder.namespace.function(control._positions)(len(items), keys, reverse)
+    return recorder.namespace.function(control._at)(items, positions)
 
 
 def sort_memory(recorder: Recorder, items: TracedList, key: Callable[[Any], Any] | None, reverse: bool) -> None:
@@ -156,14 +180,20 @@ def numbers_of(recorder: Recorder, keys: Sequence[Any]) -> list[list[Any]] | Non
 
 def positions_in_order(recorder: Recorder, columns: Sequence[Any], reverse: bool) -> Any:
     """The positions of items in order, by lists or arrays; equal ones stay as they were, also in reverse."""
-    arrays = [recorder.call(np.array, (column,), {}) if type(column) is list else column for column in columns]
-    for array in arrays:
-        holds = elementwise(recorder, np.equal, (array, array)).all()
-        recorder.scopes.require_after(recorder.value_of(holds), "bounds", NO_NAN)
+    arrays = arrays_of_numbers(recorder, columns)
     arrays = [-array if array.dtype.kind == "f" else ~array for array in arrays] if reverse else arrays
     if len(arrays) == 1:
         return recorder.call(np.argsort, (arrays[0],), {"kind": "stable"})
     return recorder.call(np.lexsort, (tuple(arrays[::-1]),), {})
+
+
+def arrays_of_numbers(recorder: Recorder, columns: Sequence[Any]) -> list[Any]:
+    """Lists or arrays of numbers as arrays, of which none may be nan."""
+    arrays = [recorder.call(np.array, (column,), {}) if type(column) is list else column for column in columns]
+    for array in arrays:
+        holds = elementwise(recorder, np.equal, (array, array)).all()
+        recorder.scopes.require_after(recorder.value_of(holds), "bounds", NO_NAN)
+    return arrays
 
 
 def taken_in_order(recorder: Recorder, form: HandedOn, items: Sequence[Any], order: Any) -> HandedOn:
@@ -176,6 +206,14 @@ def taken_in_order(recorder: Recorder, form: HandedOn, items: Sequence[Any], ord
         memory = recorder.call(np.array, (list(items),), {"dtype": form.dtype})
         return replace(form, memory=memory[order])
     return form
+
+
+def rows_in_order(rows: HandedOn, order: Any) -> HandedOn:
+    if isinstance(rows, Items):
+        return replace(rows, items=tuple(rows_in_order(part, order) for part in rows.items))
+    if isinstance(rows, Number):
+        return Number(rows.dtype, rows.is_python, memory=rows.memory[order], types=rows.types)
+    return rows
 
 
 def items_in_rows(recorder: Recorder, site: Site, column: HandedOn, count: int) -> Any:
