@@ -1,4 +1,4 @@
-"""Copies of lists, dicts and objects of which data say which one the program has: `max(rows, key=...)`, `sorted(rows, ...)`.
+"""Copies of lists, dicts and objects, of which data say which one the program has: `max(rows, key=...)`.
 
 They are made anew from the rows of memory in which the numbers of all lie. So the program may only read them, and what
 they are copies of: where it has written to one of either, the trace starts again without.
@@ -13,6 +13,7 @@ from .form import HandedOn
 from .forms import Items
 from .held import ObjectKind, taken_apart
 from .object_copies import may_be_copied
+from .table_items import differs
 from .tables import column_of
 
 if TYPE_CHECKING:
@@ -23,21 +24,21 @@ MOST_WITHIN = 3  # of lists, dicts and objects in one another
 
 
 class ReadCopies:
-    """Items of a sequence by places that are data; `site`: where they are asked for, Python's where they are written to."""
+    """Items of a sequence by places that are data; `site`: where they are asked for."""
 
     def __init__(self, recorder: Recorder, site: Site, items: Sequence[Any], column: HandedOn):
         self.recorder, self.site, self.column = recorder, site, column
-        self.known = [(item, tuple(contents(item))) for item in items]
+        self.known = [(item, tuple(held_in_parts(item))) for item in items]
         recorder.flow.lists_given[id(self)] = self
         recorder.rows_given.add(site)
 
     def item(self, place: Any) -> Any:
         found = self.column.item(None, place)
-        self.known.append((found, tuple(contents(found))))
+        self.known.append((found, tuple(held_in_parts(found))))
         return found
 
     def is_changed(self) -> bool:
-        return any(not is_same(tuple(contents(item)), held) for item, held in self.known)
+        return any(differs(tuple(held_in_parts(item)), held) for item, held in self.known)
 
     def refuse(self) -> BaseException:
         self.recorder.scopes.decisions.plain.add(self.site)
@@ -51,7 +52,7 @@ def copies_of(recorder: Recorder, site: Site, items: Sequence[Any]) -> ReadCopie
 
 
 def column_of_copies(recorder: Recorder, items: Sequence[Any], within: int) -> HandedOn | None:
-    parts = [taken_apart(item) if is_container(item) else None for item in items]
+    parts = [taken_apart(item) if is_held_in_parts(item) else None for item in items]
     if parts[0] is None:
         return column_of(recorder, items, laid_down=True)
     kind, keys, _ = parts[0]
@@ -62,23 +63,19 @@ def column_of_copies(recorder: Recorder, items: Sequence[Any], within: int) -> H
     return Items(kind, keys, ()).of([column_of_copies(recorder, column, within - 1) for column in columns])
 
 
-def is_container(item: Any) -> bool:
+def is_held_in_parts(item: Any) -> bool:
     if type(item) in (tuple, list, dict):
         return True
     parts = None if isinstance(item, tuple) else taken_apart(item)
     return parts is not None and isinstance(parts[0], ObjectKind)
 
 
-def contents(item: Any) -> Iterator[Any]:
+def held_in_parts(item: Any) -> Iterator[Any]:
     """What an item holds, and what that holds in turn."""
-    found = taken_apart(item) if is_container(item) else None
+    found = taken_apart(item) if is_held_in_parts(item) else None
     if found is None:
         yield item
         return
     yield from found[1]
     for part in found[2]:
-        yield from contents(part)
-
-
-def is_same(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
-    return len(a) == len(b) and all(one is other for one, other in zip(a, b))
+        yield from held_in_parts(part)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ...python.source import current_line
@@ -76,7 +76,7 @@ def lists_among(items: tuple[Any, ...], within: int = MOST_LISTS) -> Iterator[li
             yield from lists_among(tuple(item), within - (type(item) is list))
 
 
-def differs(found: list, held: tuple[Any, ...]) -> bool:
+def differs(found: Sequence[Any], held: Sequence[Any]) -> bool:
     return len(found) != len(held) or not all(map(operator.is_, found, held))
 
 

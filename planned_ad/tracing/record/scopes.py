@@ -371,6 +371,14 @@ class Scopes:
             decisions.tried.add(site)
             self.keep({site})
 
+    def may_try(self, site: Site) -> bool:
+        """Whether something is done there in another way than Python's, for as long as the trace ends in no error."""
+        decisions = self.decisions
+        if site in decisions.plain or site in decisions.attempts:
+            return False
+        decisions.trial = decisions.trial or Attempt(decisions.copied(), site)
+        return True
+
     def keep(self, short: set[Site]) -> None:
         """The trace starts again, where these short loops are not recorded as loops yet."""
         if not short <= self.decisions.kept:

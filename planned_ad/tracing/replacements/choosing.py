@@ -178,13 +178,13 @@ def best_by_key(
         sequence = None
     rest = None if sequence is None else without_first(recorder, sequence)
     if sequence is None or rest is None:
-        is_plain = site in recorder.scopes.decisions.plain
-        if type(items) is TracedList and not is_plain and type(items.extent()) is int and len(items) > recorder.unroll:
+        is_long = type(items) is TracedList and type(items.extent()) is int and len(items) > recorder.unroll
+        if is_long and recorder.scopes.may_try(site):
             keys = recorder.namespace.function(control._keys)(items, key)
             return items[place_of_best(recorder, function, [keys.traced()])]
         pairs = [(item, key(item)) for item in items]
-        numbers = None if is_plain else numbers_of(recorder, [number for _, number in pairs])
-        if numbers is not None and not recorder.is_concrete(numbers):
+        numbers = numbers_of(recorder, [number for _, number in pairs]) if pairs else None
+        if numbers is not None and not recorder.is_concrete(numbers) and recorder.scopes.may_try(site):
             copies = copies_of(recorder, site, [item for item, _ in pairs])
             if copies is not None:
                 return copies.item(place_of_best(recorder, function, numbers))

@@ -80,13 +80,15 @@ def sorting_replacements(recorder: Recorder) -> dict[int, object]:
             recorder.mark()
             memory = memory[positions_in_order(recorder, [memory], reverse)]
             return TracedList(recorder, site, [Segment(replace(column, memory=memory), len(memory))])
-        if type(items) is TracedList and not is_plain and key is not None and len(items) > recorder.unroll:
+        is_long = type(items) is TracedList and type(items.extent()) is int and len(items) > recorder.unroll
+        if is_long and key is not None and recorder.scopes.may_try(site):
             return by_positions(recorder, site, items, recorder.namespace.function(control._keys)(items, key), reverse)
         items = list(items)
         keys = items if key is None else [key(item) for item in items]
         form = None if is_plain else common_form(recorder, items)
         columns = None if is_plain else numbers_of(recorder, keys)
-        if columns is not None and form is None and not recorder.is_concrete(columns):
+        is_data = columns is not None and not recorder.is_concrete(columns)
+        if is_data and form is None and recorder.scopes.may_try(site):
             return by_positions(recorder, site, items, keys, reverse)
         if form is None or columns is None or recorder.is_concrete(columns):
             order = builtins.sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)
@@ -211,7 +213,7 @@ def taken_in_order(recorder: Recorder, form: HandedOn, items: Sequence[Any], ord
 def rows_in_order(rows: HandedOn, order: Any) -> HandedOn:
     if isinstance(rows, Items):
         return replace(rows, items=tuple(rows_in_order(part, order) for part in rows.items))
-    if isinstance(rows, Number):
+    if isinstance(rows, Number) and rows.memory is not None:
         return Number(rows.dtype, rows.is_python, memory=rows.memory[order], types=rows.types)
     return rows
 
