@@ -238,6 +238,11 @@ def _at(items, positions):
     return [items[k] for k in positions]
 
 
+def _elements(items):
+    """`list(items)`."""
+    return [item for item in items]
+
+
 def _enumerated(items, start):
     """`enumerate(items, start)`."""
     k = start - 1

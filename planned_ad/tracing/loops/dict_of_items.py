@@ -11,6 +11,8 @@ import collections
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from .dict_views import is_any_in
+
 
 def given_up(items: Any) -> Any:
     """What is done where such a dict cannot serve; the tracer has its own."""
@@ -37,6 +39,15 @@ def times_replaced(items: Any) -> int:
     return 0
 
 
+def gets_more(items: Any) -> None:
+    """A set gets another element, where it has been run over in the order of its first ones: the tracer says so."""
+
+
+def first_elements(items: Any) -> list[Any]:
+    """The elements that a set has begun with, in its order, which those that are left keep; the tracer has its own."""
+    return list(items)
+
+
 class InPlaces:
     """What leads to a dict of places: for each key the place of its item, in the order of the keys."""
 
@@ -51,9 +62,7 @@ class InPlaces:
     def __len__(self) -> int:
         return len(self.places)
 
-    def __bool__(self) -> bool:
-        return bool(self.places)
-
+    __bool__ = is_any_in  # a test of the statement that asks for it: `while todo`
     __hash__ = None  # type: ignore[assignment]
 
 
@@ -169,14 +178,16 @@ class SortedItems(InPlaces):
 
 
 class SetOfKeys(InPlaces):
-    """A set, of which nobody asks for the order: its elements are the keys of `places`."""
+    """A set: its elements are the keys of `places`. It has an order for as long as it only gets smaller."""
 
     kind = set
 
     def add(self, key: Any) -> None:
+        gets_more(self)
         self.places[key] = 1
 
     def update(self, *others: Any) -> None:
+        gets_more(self)
         for keys in others:
             for key in keys:
                 self.places[key] = 1
@@ -193,7 +204,15 @@ class SetOfKeys(InPlaces):
 
     def in_order(self, key: Callable[[Any], Any] | None, reverse: bool) -> list[Any]:
         """What `sorted` makes of it; of elements that compare equal by `key`, the order is the set's."""
-        return given_up(self) if key is not None else sorted(self.places, reverse=reverse)  # type: ignore[no-any-return]
+        if key is None:
+            return sorted(self.places, reverse=reverse)
+        return sorted([element for element in self], key=key, reverse=reverse)
+
+    def __iter__(self) -> Iterator[Any]:
+        elements = first_elements(self)
+        for element in elements:
+            if element in self.places:
+                yield element
 
 
 class OrderedDictOfItems(DictOfItems):

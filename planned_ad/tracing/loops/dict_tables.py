@@ -46,6 +46,7 @@ from .dict_views import DictView, read_if_unchanged
 from .held import Whole, is_number
 from .index_tests import written_out_for_key
 from .list_in_trace import ListInTrace
+from .none_or_value import key_with_numbers
 from .object_contents import has_attributes
 from .object_copies import refuse_truths_in
 from .short_runs import place_asked_for
@@ -174,6 +175,7 @@ class DictTable(ListInTrace):
 
     def _place(self, key: Any) -> tuple[Any, Any]:
         """Where the value of a key lies, and what says that it is within the room, where that is not known."""
+        key = key_with_numbers(key)
         recorder, texts = self.recorder, self.room.with_texts(texts_in(key)).texts
         recorder.mark()
         place_asked_for(recorder, *(key if type(key) is tuple else (key,)))

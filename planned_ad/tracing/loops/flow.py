@@ -17,7 +17,7 @@ from ..values.identity import refuse_truths
 from ..values.number_types import Types, pass_types_on, told_apart
 from . import suspended_sides
 from .filled_lists import assigned_last, could_be_filled, fill_item, is_unset
-from .followed_dicts import follow_dicts, follow_grown_dicts
+from .followed_dicts import OfSet, follow_dicts, follow_grown_dicts
 from .generators import is_asked_for_more
 from .index_tests import decided_by_indices
 from .iteration import Holder, Sequence, once
@@ -52,6 +52,7 @@ class LoopFlow:
         self.recorder, recorder.records = recorder, KnownRecords()
         self.dicts: dict[int, tuple[Any, Site]] = {}  # and sets, that were made, and where, by identity
         self.short_runs: dict[int, Site] = {}  # loops over short lists that are under way, by their iterators
+        self.sets: dict[int, OfSet] = {}  # by the identity of their places
         self.lists_given: dict[int, Table] = {}  # tables of lists, of which iterations have been given some
         self.table_writes = 0  # to those of them that lie in memory
         self.keys_added: Counter[Site] = Counter()  # how often one of those of a site was given a key that may be new

@@ -6,7 +6,7 @@ import collections
 import itertools
 import sys
 from collections.abc import Collection, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ...python.frames import user_frames
@@ -21,6 +21,8 @@ from .dict_of_items import (
     InPlaces,
     OrderedDictOfItems,
     SetOfKeys,
+    first_elements,
+    gets_more,
     given_up,
     is_key,
     is_read_last,
@@ -43,6 +45,16 @@ PLACES, HELD = 1, 3  # beside the offset of an instruction, which is even: what 
 
 
 OF_KINDS: dict[type, type[DictOfItems]] = {dict: DictOfItems, collections.OrderedDict: OrderedDictOfItems}
+
+
+@dataclass
+class OfSet:
+    """What is known of the order of a set's elements, whose `places` have them as keys."""
+
+    places: Any
+    elements: list[Any]  # the first ones
+    is_grown: bool = False
+    is_run_over: bool = False
 
 
 def dict_replacements(recorder: Recorder) -> dict[int, object]:
@@ -72,8 +84,23 @@ def dict_replacements(recorder: Recorder) -> dict[int, object]:
         replaced[id(items)] += not is_same
         return is_same
 
+    def grow(items: SetOfKeys) -> None:
+        of_set = recorder.flow.sets.get(id(items.places))
+        if of_set is None or of_set.is_run_over:
+            give_up(items)
+        else:
+            of_set.is_grown = True
+
+    def first(items: SetOfKeys) -> list[Any]:
+        of_set = recorder.flow.sets.get(id(items.places))
+        if of_set is None or of_set.is_grown or not all(type(element) is int for element in of_set.elements):
+            return give_up(items)
+        of_set.is_run_over = True
+        return of_set.elements
+
     of_items = {
-        given_up: give_up, is_key: has_key, item_read: remember, is_read_last: is_last,
+        given_up: give_up, is_key: has_key, item_read: remember, is_read_last: is_last, gets_more: grow,
+        first_elements: first,
         times_replaced: lambda items: replaced[id(items)],
     }  # fmt: skip
     return {id(dict_made): show, **{id(real): seen for real, seen in of_items.items()}}
@@ -121,6 +148,7 @@ def set_of_keys(recorder: Recorder, given: set[Any], site: Site) -> Any:
     if (code, offset + PLACES) in recorder.scopes.decisions.plain:
         return given
     places = followed_dict(recorder, dict.fromkeys(given, 1), (code, offset + PLACES))
+    recorder.flow.sets[id(places)] = OfSet(places, [*given])
     return recorder.namespace.shadow(SetOfKeys)(places)
 
 

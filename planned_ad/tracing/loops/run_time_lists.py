@@ -283,6 +283,7 @@ class RunTimeList(RowsOfList):
         return row.read_by[0] is key and row.read_by[1] is self.version()
 
     def __contains__(self, value: Any) -> bool:
+        value = plain_or_traced(value)
         is_integer = type(value) is int or (self.recorder.is_scalar(value) and value.dtype.kind in "iu")
         if not (is_integer and isinstance(self.form, Number) and self.form.dtype.kind in "iu"):
             raise self.refuse()

@@ -46,6 +46,10 @@ class Flow(Protocol):
         """Tables of lists, of which the iterations of loops have been given some, by identity."""
 
     @property
+    def sets(self) -> dict[int, Any]:
+        """What is known of the order of those in memory, by the identity of their places."""
+
+    @property
     def keys_added(self) -> Counter[Any]:
         """How often those of a site that lie in memory were given a key that may be new."""
 

@@ -20,11 +20,13 @@ from ...regions.affine import exact, ragged
 from ...tape.guards import RAISES
 from ..lengths.elements import Length, RunTime
 from ..loops.consumers import is_generator_expression, joined
+from ..loops.dict_of_items import SetOfKeys
 from ..loops.dict_order import OrderedView
 from ..loops.dict_tables import item_by_key, ordered_view
 from ..loops.expressions import as_expression
 from ..loops.heaps import Heap
 from ..loops.iteration import Sequence
+from ..loops.list_functions import collected_items
 from ..loops.list_in_trace import is_traced_list
 from ..loops.none_or_value import decided
 from ..loops.read_copies import copies_of
@@ -67,6 +69,10 @@ def choosing(recorder: Recorder, function: Callable[..., Any], compare: np.ufunc
         view = ordered_view(args[0]) if len(args) == 1 else None
         given: Any = view if view is not None else as_expression(recorder, args[0]) if len(args) == 1 else None
         if options.get("key") is not None and set(options) == {"key"}:
+            if issubclass(type(given), SetOfKeys):
+                given = recorder.namespace.function(control._elements)(given)
+            if is_generator_expression(given) and site not in recorder.scopes.decisions.plain:
+                given = collected_items(recorder, given, site, list)
             return best_by_key(recorder, site, function, given if len(args) == 1 else list(args), options["key"])
         if type(given) is Heap:
             given = given.in_any_order()
@@ -166,6 +172,10 @@ def best_by_key(
         if all(is_number(recorder, a, b) for a, b in zip(found, best)):
             return where(recorder, takes, found[0], best[0]), where(recorder, takes, found[1], best[1])
         (item, number), (other, least) = found, best
+        are_tuples = type(item) is type(other) is tuple and len(item) == len(other)
+        if are_tuples and all(is_number(recorder, a, b) for a, b in zip((*item, number), (*other, least))):
+            parts = tuple(where(recorder, takes, a, b) for a, b in zip(item, other))
+            return parts, where(recorder, takes, number, least)
         is_record = issubclass(type(item), RecordInRow) and issubclass(type(other), RecordInRow)
         if is_record and item.record_reference == other.record_reference and is_number(recorder, number, least):
             row = where(recorder, takes, item.record_row, other.record_row)
