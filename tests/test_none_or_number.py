@@ -57,3 +57,37 @@ def test_after_the_loop_it_is_known() -> None:
     assert plan(x) == f(x) and plan(0.6 * x) == f(0.6 * x)
     with pytest.raises(TypeError, match="NoneType"):
         plan(0.1 * x)
+
+
+def first_below(v):
+    while True:
+        v = v * 0.9
+        if v < 0.5:
+            return v
+
+
+def first_power_below(v):
+    for j in range(30):
+        if v * 0.9**j < 0.5:
+            return v * (j + 1)
+
+
+READ_BY_NUMPY = {
+    "mean": lambda m: np.mean([first_below(v) for v in m]),
+    "powers": lambda m: np.std([first_power_below(v) for v in m]),
+    "some": lambda m: np.sum(np.array([first_power_below(v) for v in m if v > 1.0]) ** 2),
+    "pairs": lambda m: np.sum(np.array([(first_power_below(v), v * v) for v in m]) @ np.array([1.0, 2.0])),
+    "map": lambda m: np.linalg.norm(list(map(first_below, m))) + m @ [first_below(v) for v in m],
+    "python": lambda m: sum(first_below(v) for v in m) * max(first_below(v) for v in m),
+}
+
+
+@pytest.mark.parametrize("name", READ_BY_NUMPY)
+def test_lists_of_what_helpers_return_in_a_loop(name: str) -> None:
+    check_elsewhere(READ_BY_NUMPY[name], 12, 0, True, step=1e-7, rel=1e-13)
+
+
+def test_none_in_a_list_is_no_number_to_numpy() -> None:
+    plan = planned_ad.compile(lambda m: np.mean([first_power_below(v) for v in m]), (np.ones(20),), check=False)
+    with pytest.raises(TypeError):
+        plan(np.full(20, 1e3))

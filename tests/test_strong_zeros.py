@@ -238,3 +238,9 @@ def test_norms_at_zero(f):
     expected[0], expected[1] = distance / np.linalg.norm(distance), -distance / np.linalg.norm(distance)
     np.testing.assert_allclose(plan.gradient(POINTS), expected, rtol=1e-12)
     assert np.isfinite(plan.hvp(POINTS, POINTS)).all()
+
+
+def test_a_sum_of_nothing_is_zero():
+    x, a = np.zeros((2, 0)), np.ones(2)
+    plan = planned_ad.compile(lambda a, x: np.sum(np.sqrt(np.sum(np.exp(x), axis=1) * a)), (a, x))
+    np.testing.assert_array_equal(plan.gradient(a, x)[0], np.zeros(2))

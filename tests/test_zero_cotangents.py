@@ -94,6 +94,21 @@ def test_in_a_loop():
     check(in_a_loop, X)
 
 
+def one_sum_of_several(x):
+    e, s = np.exp(x), np.sin(x[:, 0])
+    return np.sum(e / np.sum(e, axis=1)[0] * s[:, None]) - np.sum(s)
+
+
+def one_weight_of_several(x):
+    w, s = np.sum(x, axis=1), np.sin(x[:, 0])
+    return np.sum(s / w[:1]) * w[0] ** 2 - np.sum(x * s[:, None])
+
+
+@pytest.mark.parametrize("f", [one_sum_of_several, one_weight_of_several])
+def test_one_sum_stands_for_no_other(f):
+    check(f, X)
+
+
 def test_zeros_that_shadows_begin_with():
     def squared_twice(x):
         for _ in range(2):

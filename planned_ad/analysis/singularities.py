@@ -91,7 +91,8 @@ class Singularities:
         positive, not_negative = ([id in known for id in like] for known in (self.positive, self.not_negative))
         if name in KEEPING and like:
             drops = name == "cast" and out.dtype.kind != "f" and op.operands[0].dtype.kind == "f"  # what is below one
-            self.sign(out, all(positive) and out.size > 0 and not drops, all(not_negative))
+            is_sum = name in ("reduce_sum", "contract") and 0 in (v.size for v in op.operands)  # of nothing
+            self.sign(out, all(positive) and out.size > 0 and not (drops or is_sum), all(not_negative))
         if name in POSITIVE or name in NOT_NEGATIVE:
             self.sign(out, name in POSITIVE, True)
         elif name == "add":

@@ -114,6 +114,8 @@ class SumsOfProducts:
             return self.terms(operand, False)
         if not isinstance(operand.size, int) or operand.size != self.count or view.offset != 0:
             return None
+        if not is_whole and view.size != self.count:  # a part of the rows, as `z[0]`
+            return None
         expected = list(contiguous(self.rows if is_whole else view.shape).strides)
         for axis in sorted(self.axes) if is_whole else ():
             expected.insert(axis, 0)

@@ -169,7 +169,7 @@ def schur(recorder: Recorder, name: str, a: Any, output: str = "real", **options
 @calls("scipy.linalg", "hessenberg")
 @of_stacks(1)
 def hessenberg(recorder: Recorder, name: str, a: Any, calc_q: bool = False, **options: Any) -> Any:
-    """The first column of `Q` stays what it is."""
+    """The first column of `Q` stays what it is, and LAPACK's numbers below the diagonal stay real."""
     refuse_options(recorder, name, options, PERMISSIONS)
     a = matrix(recorder, name, a)
     n, is_complex = len(a), a.dtype.kind == "c"
@@ -186,7 +186,13 @@ def hessenberg(recorder: Recorder, name: str, a: Any, calc_q: bool = False, **op
     moved = q
     for step in range(1, STEPS + 1):
         moved = turned_by(moved, equations(h, -np.tril(np.conj(moved).T @ a @ moved, -2)), step)
-    found = following(recorder, h, np.triu(np.conj(moved).T @ a @ moved, -1))
+    own = np.triu(np.conj(moved).T @ a @ moved, -1)
+    if is_complex:
+        below = np.diagonal(own, -1)
+        turns = below / (np.abs(below) * np.sign(held(recorder, np.real(below))))
+        turns = np.concatenate([np.ones(1), np.cumprod(turns)])
+        own, moved = np.conj(turns)[:, None] * own * turns, moved * turns
+    found = following(recorder, h, own)
     return (found, following(recorder, q, moved)) if calc_q else found
 
 

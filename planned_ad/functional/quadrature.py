@@ -60,7 +60,12 @@ def quad(recorder: Recorder, name: str, func: Any, a: Any, b: Any, args: Any = (
     if any(map(np.isinf, ends)):
         total = sum_of_infinite(recorder, function, args, (a, b), ends, low, high)
     else:
-        low, high = (a, b) if count == 1 else (in_its_place(recorder, a, b, low), in_its_place(recorder, a, b, high))
+        if count > 1:
+            given = () if options.get("points") is None else options["points"]
+            breaks = list(recorder.call(np.ravel, (given,), {})) if recorder.is_array(given) else list(given)
+            low, high = (in_its_place(recorder, a, b, breaks, at) for at in (low, high))
+        else:
+            low, high = a, b
         nodes, weights = placed(low, high)
         total = np.sum(weights * integrand(recorder, function, args, nodes))
     return found[0] + (total - held(recorder, total)), found[1]
@@ -103,10 +108,15 @@ def known_end(recorder: Recorder, end: Any) -> float:
     return float(recorder.plain(end)) if recorder.is_concrete(end) else 0.0
 
 
-def in_its_place(recorder: Recorder, a: Any, b: Any, at: Any) -> Any:
-    """A point that keeps its place between the limits."""
-    first, last = held(recorder, a), held(recorder, b)
-    return a + (b - a) * ((at - first) / (last - first))
+def in_its_place(recorder: Recorder, a: Any, b: Any, breaks: list[Any], at: Any) -> Any:
+    """Points that keep their places between the limits, and the breaks between these."""
+    if recorder.is_concrete(breaks):
+        first, last = held(recorder, a), held(recorder, b)
+        return a + (b - a) * ((at - first) / (last - first))
+    ends = np.sort(recorder.call(np.array, ([a, *breaks, b],), {}))
+    known = held(recorder, ends)
+    k = np.clip(np.searchsorted(known, at, side="right") - 1, 0, len(ends) - 2)
+    return ends[k] + (ends[k + 1] - ends[k]) * ((at - known[k]) / (known[k + 1] - known[k]))
 
 
 def placed(low: Any, high: Any) -> tuple[Any, Any]:

@@ -154,6 +154,8 @@ class Exits:
         """Whether the loop was left in this way."""
         if way not in self.ways:
             return False
+        if self.items is STEPS and self.ways.keys() == {way} and not self.ended:  # `while True`, which `close` has left
+            return True
         recorder = self.recorder
         recorder.mark()
         frame = user_frame(sys._getframe(1))

@@ -34,6 +34,7 @@ from ...python.attributes_held import attributes_held
 from ...python.complex_parts import complex_parts, is_complex_kind, kind_of_parts, whole_of_parts
 from ...regions.affine import Extent, affine, substitute
 from ...regions.regions import View
+from ...tape.guards import RAISES
 from ..lengths.ragged import seen
 from ..lengths.run_time_arrays import RunTimeArray
 from ..record.aliases import Refusal, storages_in
@@ -59,7 +60,7 @@ from .held import (
 )
 from .lengths_of_data import as_of_any_length, of_any_length
 from .letters import CODE, Letters, Text, all_texts, may_be_text
-from .none_or_value import PARTS, NoneOrValue, optional
+from .none_or_value import MISSING, PARTS, NoneOrValue, optional
 from .object_copies import note_copy
 from .references import NO_ROW, ROW_NUMBER, RecordInRow, RecordKind, refer, unite
 from .stored_forms import Array, Number
@@ -344,9 +345,16 @@ class Items(HandedOn):
         return replace(self, items=tuple(part.part(owner, rows) for part in self.items))
 
     def array(self, owner: TracedList, length: int) -> ArrayTracer:
+        is_made_of_parts = self.kind in (tuple, list, NoneOrValue) or is_complex_kind(self.kind)
+        if not (is_made_of_parts or issubclass(getattr(self.kind, "cls", self.kind), tuple)):
+            raise owner.refuse()  # of texts, objects and dicts NumPy makes arrays of objects
         arrays = [part.array(owner, length) for part in self.items]
         if is_complex_kind(self.kind):
             return whole_of_parts(self.kind, arrays)
+        if self.kind is NoneOrValue:
+            present, held = arrays
+            owner.recorder.scopes.require_after(owner.recorder.value_of(present.all()), RAISES, MISSING)
+            return held
         return owner.recorder.call(np.stack, (arrays,), {"axis": 1})
 
     def put(self, row: Extent, element: Any) -> None:
