@@ -404,7 +404,9 @@ def test_many_passes_are_for_many_ways() -> None:
     def f(x):
         table = {name: {"rating": v} for name, v in zip("ABCDE", x)}
         ranking = sorted(table.items(), key=lambda item: -item[1]["rating"])
-        return sum((k + 1) * found["rating"] * (name < "C") for k, (name, found) in enumerate(ranking))
+        for k, (_, found) in enumerate(ranking):
+            found["rank"] = k + 1
+        return sum(found["rank"] * found["rating"] * (name < "C") for name, found in ranking)
 
     rng = np.random.default_rng(0)
     plan = planned_ad.compile(f, (np.arange(5.0),), max_variants=64)

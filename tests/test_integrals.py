@@ -33,7 +33,11 @@ PROGRAMS: dict[str, tuple[Callable[[float], float], float, float]] = {
         lambda a: quad(lambda x: np.exp(-(((x - 0.3) / (0.01 * a)) ** 2)), 0, 1)[0], 0.01 * np.sqrt(np.pi), 1e-9,
     ),
     "between infinities": (lambda a: quad(lambda x: 1 / (a + x * x), -np.inf, np.inf)[0], -np.pi / 2 * A**-1.5, 1e-9),
-    "moving points": (lambda a: quad(lambda x: a * x if x < a else 2.0 * x, 0, 1, points=[a, 0.2])[0], 1.5 * A**2 - 2 * A, 1e-9),
+    "moving points": (
+        lambda a: quad(lambda x: a * x if x < a else 2.0 * x, 0, 1, points=[a, 0.2])[0],
+        1.5 * A**2 - 2 * A,
+        1e-9,
+    ),
     "points": (lambda a: quad(lambda x: a * abs(x - 0.3), 0, 1, points=[0.3])[0], 0.29, 1e-9),
 }  # fmt: skip
 

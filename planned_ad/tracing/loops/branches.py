@@ -104,6 +104,7 @@ class Branches:
         if extent.leaves:
             extent = self.reached(frame, extent)
         if len(self.nodes) > MOST_NODES:
+            recorder.scopes.keep({*recorder.written_out})  # what these made is in memory then, and runs as a loop
             raise self.refused("tests traced values one within the other, in too many ways")
         lay_down(recorder)
         prefix = self.prefix()

@@ -12,6 +12,9 @@ import heapq
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+from ...tape.tape import Value
 from ..lengths.elements import Position, for_each, memory
 from ..lengths.sources import Memory
 from ..record.promotion import INT
@@ -21,6 +24,7 @@ from ..values.python_errors import is_caught
 from ..values.scalar_tracer import ScalarTracer
 from .form import HandedOn
 from .forms import Items, Unchanged
+from .letters import Letters
 from .list_order import NO_NAN
 from .run_time_lists import RunTimeList
 from .stored_forms import Number
@@ -30,9 +34,9 @@ from .traced_list import TracedList
 class Heap(RunTimeList):
     """Such a list, from the first time on that one of these functions is called with it."""
 
-    def numbers(self) -> list[Memory]:
+    def numbers(self) -> list[Column | Ranks]:
         """Its items are compared by these, one after the other."""
-        return [Memory(leaf.memory, 0, 1) for leaf in forms_to_compare(self, self._rows())]
+        return numbers_to_compare(self, self._rows())
 
     def push(self, item: Any) -> None:
         super().append(item)
@@ -51,7 +55,7 @@ class Heap(RunTimeList):
             raise self.refuse()
         recorder.scopes.require_after(apply("greater", count, recorder.constant(0, INT)), "index")
         columns, place = self.numbers(), memory(recorder, "least", (), INT, 0)
-        best = [memory(recorder, "least", (), column.front.dtype, 0) for column in columns]
+        best = [memory(recorder, "least", (), column.dtype, 0) for column in columns]
         for buffer, column in zip(best, columns):
             builder.store(buffer.whole, column.element(Position(0)).read())
 
@@ -78,8 +82,10 @@ class Heap(RunTimeList):
         left = recorder.apply("subtract", self.length_.count, recorder.constant(1, INT))
         left = recorder.apply("maximum", left, recorder.constant(0, INT))  # until the guard is tested
         self.filled = ScalarTracer(recorder, left, is_python=True)
-        for column in self.numbers():
-            column.element(place).write(column.element(Position(self.filled)).read())
+        for leaf in self._rows().leaves():
+            if isinstance(leaf, Number) and leaf.memory is not None:
+                column = Memory(leaf.memory, 0, 1)
+                column.element(place).write(column.element(Position(self.filled)).read())
         return found
 
     def push_and_pop(self, item: Any) -> Any:
@@ -117,12 +123,40 @@ class Heap(RunTimeList):
         return found
 
 
-def forms_to_compare(items: RunTimeList, form: HandedOn) -> list[Any]:
-    """The forms of the numbers by which items are compared; others are compared by Python alone."""
-    if isinstance(form, Number):
-        return [form]
+class Column(Memory):
+    @property
+    def dtype(self) -> np.dtype:
+        return self.front.dtype
+
+
+class Ranks:
+    """Texts in memory, as the numbers by which they are compared: the place of each in the order of all that may be."""
+
+    dtype = INT
+
+    def __init__(self, recorder: Recorder, codes: Any, texts: tuple[Any, ...]):
+        self.recorder, self.codes, self.texts = recorder, codes, texts
+
+    def element(self, position: Position) -> Ranks:
+        return Ranks(self.recorder, self.codes.element(position), self.texts)
+
+    def read(self) -> Value:
+        code = self.codes.read()
+        self.recorder.builder.limits.note(code, 0, len(self.texts) - 1)
+        in_order = sorted(self.texts)
+        ranks = self.recorder.concrete(np.array([*map(in_order.index, self.texts)]))
+        return self.recorder.value_of(ranks[ScalarTracer(self.recorder, code, is_python=True)], INT)
+
+
+def numbers_to_compare(items: RunTimeList, form: HandedOn) -> list[Column | Ranks]:
+    """The numbers by which items are compared; others are compared by Python alone."""
+    if isinstance(form, Number) and form.memory is not None:
+        return [Column(form.memory, 0, 1)]
     if isinstance(form, Items) and isinstance(form.kind, type) and issubclass(form.kind, tuple):
-        return [leaf for part in form.items for leaf in forms_to_compare(items, part)]
+        return [number for part in form.items for number in numbers_to_compare(items, part)]
+    if isinstance(form, Items) and isinstance(form.kind, Letters) and {*map(type, form.kind.texts)} == {str}:
+        (codes,) = form.items
+        return [Ranks(items.recorder, Memory(codes.memory, 0, 1), form.kind.texts)]  # type: ignore[attr-defined]
     if isinstance(form, Unchanged) and type(form.value) is str:
         return []
     raise items.refuse()
@@ -134,7 +168,7 @@ def heap_of(recorder: Recorder, items: Any, added: tuple[Any, ...], is_made: boo
         if items.kind is not list or items.row or not (items.is_heap or is_made):
             raise items.refuse()
         if items.column is not None:
-            forms_to_compare(items, items.column)
+            numbers_to_compare(items, items.column)
         vars(object)["__class__"].__set__(items, Heap)
     elif type(items) is TracedList:
         for item in added:

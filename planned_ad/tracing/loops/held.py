@@ -206,6 +206,8 @@ def is_alone(obj: Any, state: State) -> bool:
 def is_left_behind(place: Place, value: Any, now: State) -> bool:
     """Whether a list, dict or object that nothing leads to any more still holds what it did."""
     owner = place.owner
+    if getattr(type(owner), "is_traced_list", False):
+        return id(owner) not in now.contents and same(getattr(owner, str(place.key)), value)
     if place.kind == "attribute":
         held = dict(attributes_held(owner)) if has_attributes(type(owner)) and id(owner) not in now.contents else {}
         return place.key in held and same(held[place.key], value)

@@ -9,10 +9,10 @@ from __future__ import annotations
 import dis
 import functools
 import types
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
-from ...python.liveness import is_missed
+from ...python.liveness import catches_anywhere, is_missed
 from ...python.shadows import ShadowClass
 from ...python.written_names import nested
 from ..record.lost_variables import Lost
@@ -54,16 +54,19 @@ def begun_without(loop: RecordedLoop, name: str, around: Iterable[RecordedLoop] 
 
 
 def own_default(recorder: Recorder, place: Place) -> BaseException | None:
-    """What to raise where one side sets an attribute that an object has from its class so far: None for others.
+    """What to raise where one side sets an attribute that an object has from its class so far, or not at all.
 
-    From then on its objects have such a default themselves, as if `__init__` had given it to them.
+    From then on its objects have such a default themselves, or None, as if `__init__` had given it to them. None for
+    others.
     """
     kind, decisions = type(place.owner), recorder.scopes.decisions
     if place.kind != "attribute" or not isinstance(kind, ShadowClass):
         return None
-    default = next((vars(cls)[place.key] for cls in kind.__mro__ if place.key in vars(cls)), ...)
+    default = next((vars(cls)[place.key] for cls in kind.__mro__ if place.key in vars(cls)), None)
     key = (kind.__module__, kind.__qualname__, place.key)
-    if type(default) not in PLAIN or key in decisions.own_defaults or decisions.no_own_defaults:
+    if key in decisions.own_defaults or decisions.no_own_defaults:
+        return None
+    if type(default) not in PLAIN or hasattr(kind, "__getattr__"):
         return None
     decisions.own_defaults.add(key)
     return recorder.scopes.restart()
@@ -79,7 +82,7 @@ def give_own_defaults(obj: Any) -> None:
     for module, name, attribute in namespace.recorder.scopes.decisions.own_defaults:
         is_its = (module, name) == (kind.__module__, kind.__qualname__)
         if is_its and attribute not in vars(obj) and not namespace.behind({id(obj)}):
-            object.__setattr__(obj, attribute, getattr(kind, attribute))
+            object.__setattr__(obj, attribute, getattr(kind, attribute, None))
 
 
 def refuse_own_defaults(recorder: Recorder) -> None:
@@ -95,7 +98,9 @@ def refuse_own_defaults(recorder: Recorder) -> None:
         if (module, qualname) == (kind.__module__, kind.__qualname__)
         and any(name in vars(cls).get("__assigned__", ()) for cls in kind.__mro__)
     ]
-    if changed or any(asks_what_objects_hold(code, names) for code in namespace.codes()):
+    unset = {name for *_, name in decisions.own_defaults if not any(map(has_default(name), namespace.classes()))}
+    asked = any(asks_what_objects_hold(code, names) for code in namespace.codes())
+    if changed or asked or (unset and any(map(asks_what_is_there, namespace.codes()))):
         decisions.own_defaults.clear()
         decisions.no_own_defaults = True
         raise recorder.scopes.restart()
@@ -108,6 +113,18 @@ def deleted_in(code: types.CodeType) -> frozenset[str]:
 
 def asks_what_objects_hold(code: types.CodeType, names: Collection[str]) -> bool:
     return any(not ASKING.isdisjoint(c.co_names) or not deleted_in(c).isdisjoint(names) for c in nested(code))
+
+
+def has_default(name: str) -> Callable[[type], bool]:
+    return lambda cls: any(name in vars(base) for base in cls.__mro__)
+
+
+@functools.lru_cache(maxsize=4096)
+def asks_what_is_there(code: types.CodeType) -> bool:
+    """Whether a function may ask if an object has an attribute, by what happens if it has not."""
+    codes = [*nested(code)]
+    asks = any(not {"hasattr", "getattr"}.isdisjoint(c.co_names) for c in codes)
+    return asks or any(catches_anywhere(c, AttributeError) for c in codes)
 
 
 def begun_before(loop: RecordedLoop) -> list[RecordedLoop]:

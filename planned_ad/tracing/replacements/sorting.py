@@ -38,6 +38,7 @@ from ..record.decisions import Site
 from ..record.recorder import Recorder
 from ..values.elementwise import elementwise
 
+MOST_TAKEN = 1024  # elements of a list that are taken one by one to be sorted
 RESULT = 1  # beside the offset of an instruction, which is even: the list that `sorted` makes
 
 
@@ -53,16 +54,20 @@ def sorting_replacements(recorder: Recorder) -> dict[int, object]:
         return followed(recorder, ordered_items(site, items, key, reverse), (frame.f_code, frame.f_lasti + RESULT))
 
     def put_in_order(items: Any, **options: Any) -> None:
-        if type(items) is TracedList and options.keys() <= {"key", "reverse"}:
+        if type(items) is TracedList and options.keys() <= {"key", "reverse"} and not are_of_several_texts(items):
             sort_memory(recorder, items, options.get("key"), bool(options.get("reverse", False)))
             return
-        if type(items) is not list or recorder.is_concrete(items) or not options.keys() <= {"key", "reverse"}:
+        is_known = type(items) not in (list, TracedList) or (type(items) is list and recorder.is_concrete(items))
+        if is_known or not options.keys() <= {"key", "reverse"}:
             items.sort(**options)
             return
         frame = sys._getframe(1)
         site = (frame.f_code, frame.f_lasti)
-        found = ordered_items(site, items, options.get("key"), bool(options.get("reverse", False)))
-        items[:] = found.elements() if type(found) is TracedList else found
+        found = ordered_items(site, list(items), options.get("key"), bool(options.get("reverse", False)))
+        if type(items) is TracedList:
+            items.parts = found.parts if type(found) is TracedList else found
+        else:
+            items[:] = found.elements() if type(found) is TracedList else found
 
     def ordered_items(site: Site, items: Any, key: Callable[[Any], Any] | None, reverse: bool) -> Any:
         is_plain, key = site in recorder.scopes.decisions.plain, item_by_key(key)
@@ -117,6 +122,17 @@ def by_positions(recorder: Recorder, site: Site, items: Any, keys: Any, reverse:
         )
     positions = recorder.namespace.function(control._positions)(len(items), keys, reverse)
     return recorder.namespace.function(control._at)(items, positions)
+
+
+def are_of_several_texts(items: TracedList) -> bool:
+    """Whether parts of a list differ in what is known of their elements: `[(v, "in") ...] + [(v, "out") ...]`."""
+    is_own = items.scope is items.recorder.scopes.innermost and not (items.is_element or items.is_written)
+    columns = [part.column for part in items.parts if type(part) is Segment]
+    length = items.extent()
+    if not is_own or items.has_pending or not isinstance(length, int) or length > MOST_TAKEN:
+        return False
+    known = [[leaf.value for leaf in column.leaves() if isinstance(leaf, Unchanged)] for column in columns]
+    return len(columns) > 1 and any(values != known[0] for values in known)
 
 
 def sort_memory(recorder: Recorder, items: TracedList, key: Callable[[Any], Any] | None, reverse: bool) -> None:
@@ -175,9 +191,17 @@ def numbers_of(recorder: Recorder, keys: Sequence[Any]) -> list[list[Any]] | Non
     rows = [key if type(key) is tuple else (key,) for key in keys]
     if len({(type(key) is tuple, len(row)) for key, row in zip(keys, rows)}) != 1:
         return None
-    if not all(recorder.is_scalar(number) or type(number) in (int, float) for row in rows for number in row):
+    columns = [ranks(column) if type(column[0]) is str else list(column) for column in zip(*rows)]
+    if not all(recorder.is_scalar(number) or type(number) in (int, float) for column in columns for number in column):
         return None
-    return [list(column) for column in zip(*rows)]
+    return columns
+
+
+def ranks(texts: Sequence[Any]) -> list[Any]:
+    """The places of texts in their order."""
+    if {*map(type, texts)} != {str}:
+        return [*texts]
+    return [*map(sorted({*texts}).index, texts)]
 
 
 def positions_in_order(recorder: Recorder, columns: Sequence[Any], reverse: bool) -> Any:
