@@ -44,6 +44,7 @@ from .builtin_functions import (
 from .distributions import distribution
 from .draws import draw_replacements, draws_from_outside
 from .evaluated import evaluated_replacements
+from .first_items import first_item_replacements
 from .floating_point_errors import error_replacements
 from .library_functions import adopted, adopting, is_library_function
 from .made_later import Later, MadeLater, later
@@ -66,6 +67,7 @@ def replacements(recorder: Recorder) -> MadeLater:
         error_replacements,
         builtin_replacements,
         sorting_replacements,
+        first_item_replacements,
         heap_replacements,
         bisect_replacements,
         number_replacements,
