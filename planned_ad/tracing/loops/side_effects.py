@@ -26,6 +26,13 @@ CONTAINERS: tuple[Any, ...] = ([], (), "", b"", set(), range(0), {}, {}.values()
 OF_CONTAINERS = tuple(type(iter(each)) for each in CONTAINERS)
 
 
+def is_over_containers(source: Any) -> bool:
+    """Whether an iterator asks no other one for its items that somebody else may have."""
+    if type(source) in (zip, enumerate):
+        return all(is_over_containers(inner) for inner in source.__reduce__()[1] if is_iterator(type(inner)))
+    return type(source) in OF_CONTAINERS
+
+
 class SideEffects:
     """Of a generator expression, from before its first item on."""
 
@@ -43,7 +50,7 @@ class SideEffects:
         self.roots = types.SimpleNamespace(f_locals=seen, f_globals=items.gi_frame.f_globals)
         self.iterators = any(holds_iterator(recorder, frame) for frame in user_frames(sys._getframe(1)))
         # What a generator function changes when it is asked, or one whose items `zip` takes, nothing here leads to.
-        is_unknown = is_iterator(type(source)) and type(source) not in OF_CONTAINERS
+        is_unknown = is_iterator(type(source)) and not is_over_containers(source)
         self.iterators = self.iterators or is_unknown or has_assigned
         self.state, self.versions = self.look()
 

@@ -70,3 +70,19 @@ def unravel_index(recorder, indices, shape, order="C"):
         found.append(positions_below(recorder, own, extent) if type(extent) is int else own)
         place = place // extent
     return tuple(reversed(found))
+
+
+@implements(np.ix_)
+def ix_(recorder, *args):
+    """`K[np.ix_(d, d)] += k`, `d` the degrees of freedom of an element that a loop counts."""
+    found = []
+    for k, given in enumerate(args):
+        axis = asarray(recorder, given)[()]
+        if axis.ndim != 1:
+            raise ValueError("Cross index must be 1 dimensional")
+        if axis.dtype.kind == "b":
+            axis = np.nonzero(axis)[0]
+        elif not axis.size:
+            axis = axis.astype(np.intp)
+        found.append(axis.reshape((1,) * k + (axis.size,) + (1,) * (len(args) - k - 1)))
+    return tuple(found)

@@ -27,7 +27,7 @@ def first_item_replacements(recorder: Recorder) -> dict[int, object]:
     def first_item(items: Any, /, *default: Any) -> Any:
         frame, stepped = sys._getframe(1), recorder.scopes.decisions.stepped
         site = (frame.f_code, frame.f_lasti)
-        if not is_generator_expression(items) or assigns(items.gi_code) or is_held(items, frame):
+        if not is_generator_expression(items) or assigns(items.gi_code) or is_elsewhere(items, frame):
             return builtins.next(items, *default)
         if site in stepped or not recorder.scopes.may_try(site):
             return builtins.next(items, *default)
@@ -39,7 +39,7 @@ def first_item_replacements(recorder: Recorder) -> dict[int, object]:
         try:
             for item in items:
                 is_stepped = is_stepped or item is None
-                consumer.value = first_of(recorder, consumer.value, item)
+                consumer.value = first_or_this(recorder, consumer.value, item)
                 if recorder.scopes.depth == depth and type(consumer.value) is not NoneOrValue:
                     break
         finally:
@@ -54,7 +54,7 @@ def first_item_replacements(recorder: Recorder) -> dict[int, object]:
     return {id(next): first_item}
 
 
-def first_of(recorder: Recorder, found: Any, item: Any) -> Any:
+def first_or_this(recorder: Recorder, found: Any, item: Any) -> Any:
     """What has been found so far, or this item."""
     if type(found) is NoneOrValue:
         one, other = (value if type(value) is tuple else (value,) for value in (found.held, item))
@@ -65,6 +65,6 @@ def first_of(recorder: Recorder, found: Any, item: Any) -> Any:
     return item if found is None else found
 
 
-def is_held(items: Any, frame: Any) -> bool:
+def is_elsewhere(items: Any, frame: Any) -> bool:
     """Whether the program may ask a generator for more."""
     return sys.getrefcount(items) > OURS + 1 or any(value is items for value in frame.f_locals.values())

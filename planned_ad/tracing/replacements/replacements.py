@@ -32,7 +32,7 @@ from ..record.traced import LibraryObject, Traced, TracedArray
 from ..scipy_functions import register_loaded
 from ..values import creation as _creation  # noqa: F401 (registers what it implements)
 from ..values.flat import FlatView
-from ..values.loop_index import is_loop_index
+from ..values.loop_index import is_loop_index, plain_or_traced
 from .array_converter import library_replacements
 from .bisection import bisect_replacements
 from .builtin_functions import (
@@ -57,6 +57,7 @@ from .statistics_functions import statistics_replacements
 from .ufunc_stand_ins import ufunc_stand_in, ufuncs_of_functions
 
 OF_LOADED_MODULES = (library_replacements, statistics_replacements)
+OF_NUMBERS = frozenset((np.array, np.asarray, np.ix_))  # functions of numbers, not of counts and lengths
 
 
 def replacements(recorder: Recorder) -> MadeLater:
@@ -170,6 +171,9 @@ def _tracing(recorder: Recorder, function: Callable[..., Any]) -> Callable[..., 
             args, kwargs = _counted(recorder, args), _counted(recorder, kwargs)  # such as `numpy.zeros(n)`
         if _has_tracer(recorder, (*args, *kwargs.values())):
             return recorder.call(function, args, kwargs)
+        if function in OF_NUMBERS and any(map(_has_index, args)):
+            recorder.mark()
+            return recorder.call(function, tuple(map(_with_numbers, args)), kwargs)
         if function in MAKERS and any(map(_has_index, args)):
             recorder.mark()
             return MAKERS[function](recorder, *args, **kwargs)
@@ -229,6 +233,11 @@ def _has_tracer(recorder: Recorder, items: Any) -> bool:
 
 def _has_index(shape: Any) -> bool:
     return is_loop_index(shape) or (type(shape) in (tuple, list) and any(map(is_loop_index, shape)))
+
+
+def _with_numbers(items: Any) -> Any:
+    """With the indices of loops as numbers that the tape has: `d = np.array([i, i + 1])`."""
+    return type(items)(map(plain_or_traced, items)) if type(items) in (list, tuple) else plain_or_traced(items)
 
 
 class _Grid:
