@@ -24,8 +24,9 @@ from ..values.python_errors import is_caught
 from ..values.scalar_tracer import ScalarTracer
 from .form import HandedOn
 from .forms import Items, Unchanged
+from .held import ObjectKind
 from .letters import Letters
-from .list_order import NO_NAN
+from .list_order import NO_NAN, fields_in_order, ranks_of
 from .run_time_lists import RunTimeList
 from .stored_forms import Number
 from .traced_list import TracedList
@@ -141,11 +142,7 @@ class Ranks:
         return Ranks(self.recorder, self.codes.element(position), self.texts)
 
     def read(self) -> Value:
-        code = self.codes.read()
-        self.recorder.builder.limits.note(code, 0, len(self.texts) - 1)
-        in_order = sorted(self.texts)
-        ranks = self.recorder.concrete(np.array([*map(in_order.index, self.texts)]))
-        return self.recorder.value_of(ranks[ScalarTracer(self.recorder, code, is_python=True)], INT)
+        return ranks_of(self.recorder, self.texts, self.codes.read())
 
 
 def numbers_to_compare(items: RunTimeList, form: HandedOn) -> list[Column | Ranks]:
@@ -153,6 +150,8 @@ def numbers_to_compare(items: RunTimeList, form: HandedOn) -> list[Column | Rank
     if isinstance(form, Number) and form.memory is not None:
         return [Column(form.memory, 0, 1)]
     if isinstance(form, Items) and isinstance(form.kind, type) and issubclass(form.kind, tuple):
+        return [number for part in form.items for number in numbers_to_compare(items, part)]
+    if isinstance(form, Items) and isinstance(form.kind, ObjectKind) and form.keys == fields_in_order(form.kind.cls):
         return [number for part in form.items for number in numbers_to_compare(items, part)]
     if isinstance(form, Items) and isinstance(form.kind, Letters) and {*map(type, form.kind.texts)} == {str}:
         (codes,) = form.items

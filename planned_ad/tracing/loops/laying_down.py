@@ -9,6 +9,8 @@ from .references import refer_items
 if TYPE_CHECKING:
     from .list_in_trace import ListInTrace
 
+MOST_TAKEN = 1024  # elements that are taken one by one from the rows of a loop
+
 
 def to_lay_down(items: Any) -> BaseException:
     """For a list that is read at an index that a loop or data say, or to which a loop writes."""
@@ -60,3 +62,14 @@ def to_replace_rows(items: ListInTrace) -> BaseException:
         return items.refuse()
     decisions.in_place[items.site] = False
     return items.recorder.scopes.restart()
+
+
+def as_made(items: Any) -> bool:
+    """Whether a list is what Python has made, or is from now on, and this is the block in which that was."""
+    is_own = not (items.is_element or items.is_written) and items.kind is list
+    if not is_own or items.scope is not items.recorder.scopes.innermost:
+        return False
+    length = items.extent()
+    if not items.is_plain and isinstance(length, int) and length <= MOST_TAKEN:
+        items.parts = items.elements()
+    return items.is_plain  # type: ignore[no-any-return]

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import dataclasses
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...tape.tape import Value
 from ..lengths.elements import Position, for_each
 from ..lengths.sources import Memory
+from ..record.promotion import INT
 from ..values.elementwise import elementwise
 from ..values.loop_index import plain_or_traced
 from .columns import is_chosen_in
 from .form import HandedOn
 from .forms import Items
-from .held import is_number
+from .held import ObjectKind, is_number
+from .letters import Letters
 from .stored_forms import Number
 
 if TYPE_CHECKING:
@@ -30,10 +34,11 @@ def sort_rows(items: RowsOfList, rows: HandedOn, key: Callable[[Any], Any] | Non
     """By all the numbers of its elements, or those that a key gives; what lies behind these comes last, as nan does."""
     recorder = items.recorder
     fronts: list[Any] = [getattr(leaf, "memory", None) for leaf in rows.leaves()]
-    are_numbers = items.form is not None and None not in fronts and not is_chosen_in(items.form)
-    if items.kind is tuple or not are_numbers or not (key is not None or goes_by_numbers(items.form)):
+    own = None if items.form is None or None in fronts else numbers_in_order(recorder, rows)
+    is_moved = own is not None or (items.form is not None and None not in fronts and not is_chosen_in(items.form))
+    keys = own if key is None else keys_in_memory(items, rows, key) if is_moved else None
+    if items.kind is tuple or keys is None:
         raise items.refuse()
-    keys = fronts if key is None else keys_in_memory(items, rows, key)
     beyond = elementwise(recorder, np.greater_equal, (np.arange(items.most), items.filled))
     for number in keys:
         if number.dtype.kind == "f":
@@ -67,10 +72,37 @@ def keys_in_memory(items: RowsOfList, rows: HandedOn, key: Callable[[Any], Any])
     return columns[:count]
 
 
-def goes_by_numbers(form: HandedOn | None) -> bool:
-    """Whether elements are compared as their numbers are, the first one first."""
-    is_made_of = type(form) is Items and form.kind in (tuple, list) and all(map(goes_by_numbers, form.items))
-    return type(form) is Number or is_made_of
+def numbers_in_order(recorder: Recorder, form: HandedOn) -> list[Any] | None:
+    """The numbers in memory by which elements are compared, the first ones first; None where it is something else."""
+    if isinstance(form, Number):
+        return [form.memory]
+    if not isinstance(form, Items):
+        return None
+    if isinstance(form.kind, Letters) and {*map(type, form.kind.texts)} == {str}:
+        (codes,) = form.items
+        return [recorder.result(ranks_of(recorder, form.kind.texts, recorder.value_of(codes.memory)))]  # type: ignore[attr-defined]
+    is_ordered = form.kind in (tuple, list) or (
+        isinstance(form.kind, ObjectKind) and form.keys == fields_in_order(form.kind.cls)
+    )
+    parts = [numbers_in_order(recorder, part) if is_ordered else None for part in form.items]
+    return None if None in parts else [number for part in parts for number in part]  # type: ignore[union-attr]
+
+
+def ranks_of(recorder: Recorder, texts: Sequence[Any], codes: Value) -> Value:
+    """The places in their order of the texts that these integers in memory tell; there may be anything behind them."""
+    low, high = recorder.constant(0, INT), recorder.constant(len(texts) - 1, INT)
+    known = recorder.apply("minimum", recorder.apply("maximum", codes, low), high)
+    recorder.builder.limits.note(known, 0, len(texts) - 1)
+    ranks = recorder.concrete(np.array([*map(sorted(texts).index, texts)]))
+    return recorder.value_of(ranks[recorder.result(known)], INT)
+
+
+def fields_in_order(cls: Any) -> tuple[str, ...] | None:
+    """By what objects of a `dataclass(order=True)` are compared, if that is all that they have."""
+    if not dataclasses.is_dataclass(cls) or not vars(cls)["__dataclass_params__"].order:
+        return None
+    fields = dataclasses.fields(cls)
+    return tuple(f.name for f in fields) if all(f.compare for f in fields) else None
 
 
 def sorted_last(dtype: np.dtype) -> Any:

@@ -17,7 +17,7 @@ from ..record.storage import Storage
 from ..record.traced import Traced
 from ..values.loop_index import PEEL_MOST, LoopIndex, expression_of, index_of
 from .end_slices import bounds_in, last_places
-from .laying_down import to_lay_down, to_lay_down_if_better, to_replace, to_write_in_place
+from .laying_down import as_made, to_lay_down, to_lay_down_if_better, to_replace, to_write_in_place
 from .list_in_trace import ListInTrace, adds_in_place, is_of_run_time_length, is_traced_list
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class TracedList(ListInTrace):
         return self.parts[0].column.kind(self), ("memory",), [self.memory]
 
     def given(self) -> list[Any]:
-        """Its parts, for another list, as they are now."""
+        """Its parts, for another list."""
         self.settle()
         if self.is_written:
             return [Segment(self.parts[0].column.part(self, slice(None)), self.parts[0].length)]
@@ -473,12 +473,7 @@ class TracedList(ListInTrace):
         self.settle()
         return self.kind(self.parts) if self.is_plain else self.kind(self[k] for k in range(len(self)))
 
-    @property
-    def is_as_made(self) -> bool:
-        """Whether it is what Python has made, and this is the block in which that was."""
-        self.settle()
-        is_own = not (self.is_element or self.is_written) and self.kind is list
-        return is_own and self.is_plain and self.scope is self.recorder.scopes.innermost
+    is_as_made = property(as_made)
 
     def __getattr__(self, name: str) -> Any:
         if name in METHODS and self.is_as_made:

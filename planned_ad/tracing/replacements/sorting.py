@@ -24,8 +24,10 @@ from ..loops.dict_tables import item_by_key
 from ..loops.expressions import as_expression
 from ..loops.form import HandedOn
 from ..loops.forms import Items, Unchanged
+from ..loops.held import is_number
+from ..loops.laying_down import MOST_TAKEN
 from ..loops.list_functions import collected_items
-from ..loops.list_order import NO_NAN
+from ..loops.list_order import NO_NAN, fields_in_order
 from ..loops.list_room import form_in_rows, serving
 from ..loops.made_lists import followed
 from ..loops.object_copies import objects_in
@@ -38,7 +40,6 @@ from ..record.decisions import Site
 from ..record.recorder import Recorder
 from ..values.elementwise import elementwise
 
-MOST_TAKEN = 1024  # elements of a list that are taken one by one to be sorted
 RESULT = 1  # beside the offset of an instruction, which is even: the list that `sorted` makes
 
 
@@ -54,7 +55,7 @@ def sorting_replacements(recorder: Recorder) -> dict[int, object]:
         return followed(recorder, ordered_items(site, items, key, reverse), (frame.f_code, frame.f_lasti + RESULT))
 
     def put_in_order(items: Any, **options: Any) -> None:
-        if type(items) is TracedList and options.keys() <= {"key", "reverse"} and not are_of_several_texts(items):
+        if type(items) is TracedList and options.keys() <= {"key", "reverse"} and not is_taken_apart(items):
             sort_memory(recorder, items, options.get("key"), bool(options.get("reverse", False)))
             return
         is_known = type(items) not in (list, TracedList) or (type(items) is list and recorder.is_concrete(items))
@@ -124,15 +125,14 @@ def by_positions(recorder: Recorder, site: Site, items: Any, keys: Any, reverse:
     return recorder.namespace.function(control._at)(items, positions)
 
 
-def are_of_several_texts(items: TracedList) -> bool:
-    """Whether parts of a list differ in what is known of their elements: `[(v, "in") ...] + [(v, "out") ...]`."""
+def is_taken_apart(items: TracedList) -> bool:
+    """Whether a list is sorted by what `sorted` makes of its elements: they are tuples of numbers and texts."""
     is_own = items.scope is items.recorder.scopes.innermost and not (items.is_element or items.is_written)
-    columns = [part.column for part in items.parts if type(part) is Segment]
     length = items.extent()
-    if not is_own or items.has_pending or not isinstance(length, int) or length > MOST_TAKEN:
+    if not is_own or items.has_pending or not isinstance(length, int) or not 0 < length <= MOST_TAKEN:
         return False
-    known = [[leaf.value for leaf in column.leaves() if isinstance(leaf, Unchanged)] for column in columns]
-    return len(columns) > 1 and any(values != known[0] for values in known)
+    part = items.parts[0]
+    return part.column.kind is tuple if type(part) is Segment and type(part.column) is Items else type(part) is tuple
 
 
 def sort_memory(recorder: Recorder, items: TracedList, key: Callable[[Any], Any] | None, reverse: bool) -> None:
@@ -140,7 +140,8 @@ def sort_memory(recorder: Recorder, items: TracedList, key: Callable[[Any], Any]
     items.settle()
     items.lay_down_where_filled()
     if not items.is_written or items.memory.ndim > 1 or items.is_element:
-        raise items.lay_down()
+        is_of_numbers = is_number(*items.parts[:1])
+        raise items.lay_down() if is_of_numbers or recorder.scopes.depth <= items.depth else items.uneven()
     column = items.parts[0].column
     columns: list[Any] | None = [items.memory]
     if key is not None or column.reference is not None:
@@ -188,13 +189,22 @@ def common_form(recorder: Recorder, items: Sequence[Any]) -> HandedOn | None:
 
 def numbers_of(recorder: Recorder, keys: Sequence[Any]) -> list[list[Any]] | None:
     """The numbers by which items are compared, the first ones first; None where they are compared by something else."""
-    rows = [key if type(key) is tuple else (key,) for key in keys]
-    if len({(type(key) is tuple, len(row)) for key, row in zip(keys, rows)}) != 1:
+    names = {type(key): fields_in_order(type(key)) for key in keys}
+    rows = [compared_by(key, names[type(key)]) for key in keys]
+    kinds = {(type(key) if type(key) is tuple or names[type(key)] else None, len(row)) for key, row in zip(keys, rows)}
+    if len(kinds) != 1:
         return None
     columns = [ranks(column) if type(column[0]) is str else list(column) for column in zip(*rows)]
     if not all(recorder.is_scalar(number) or type(number) in (int, float) for column in columns for number in column):
         return None
     return columns
+
+
+def compared_by(key: Any, fields: tuple[str, ...] | None) -> tuple[Any, ...]:
+    """The items of a tuple, the fields of an object that has an order; of anything else, itself."""
+    if type(key) is tuple:
+        return key
+    return (key,) if fields is None else tuple(getattr(key, name) for name in fields)
 
 
 def ranks(texts: Sequence[Any]) -> list[Any]:

@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from ...tape.guards import RAISES
 from ..loops.none_or_value import decided
+from ..loops.run_time_lists import RunTimeList
 from ..record.recorder import Recorder
 from ..record.traced import Traced
 
@@ -46,6 +48,7 @@ OF_ARRAYS: dict[str, Callable[..., Any]] = {
     "variance": spread(np.var, 1), "pvariance": spread(np.var, 0), "stdev": spread(np.std, 1),
     "pstdev": spread(np.std, 0),
 }  # fmt: skip
+OF_TWO = ("variance", "stdev")  # which need as many numbers
 OF_PYTHON = ("fmean", "geometric_mean")  # which give one of Python's numbers, whatever they are given
 
 
@@ -56,6 +59,12 @@ def statistics_replacements(recorder: Recorder) -> dict[int, object]:
         @functools.wraps(function, ("__name__", "__doc__"), ())
         def replaced(data: Any, *args: Any, **kwargs: Any) -> Any:
             args, kwargs = tuple(map(decided, args)), {name: decided(arg) for name, arg in kwargs.items()}
+            if type(data) is RunTimeList and not (args or kwargs):
+                least = 2 if function.__name__ in OF_TWO else 1
+                recorder.scopes.require_after(recorder.value_of(data.length() >= least), RAISES)
+                found = of_array(data.traced())
+                found = found[()] if recorder.is_array(found) else found
+                return found.item() if function.__name__ in OF_PYTHON else found
             items = data if issubclass(type(data), Traced) else list(data)
             traced = items if items is data else [i for i in items if issubclass(type(i), Traced) and not i.is_known]
             if len(items) < 2 or not len(traced):
