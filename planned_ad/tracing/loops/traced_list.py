@@ -353,6 +353,8 @@ class TracedList(ListInTrace):
 
     def _slice(self, key: slice) -> Any:
         self.is_shared = True
+        if any(map(self.recorder.is_scalar, bounds_in(key))):
+            raise self.uneven()
         if self.is_plain:
             return self.like(self.parts[key])
         total = self.extent()

@@ -52,7 +52,11 @@ def sorting_replacements(recorder: Recorder) -> dict[int, object]:
         site = (frame.f_code, frame.f_lasti)
         if issubclass(type(items), (ItemsView, SetOfKeys)):
             return items.in_order(key, reverse)  # type: ignore[union-attr]
-        return followed(recorder, ordered_items(site, items, key, reverse), (frame.f_code, frame.f_lasti + RESULT))
+        found, own = ordered_items(site, items, key, reverse), (frame.f_code, frame.f_lasti + RESULT)
+        if type(found) is TracedList and found.site == site:
+            found.site = own
+            found = RunTimeList(recorder, own, found.elements()) if own in recorder.scopes.decisions.lengths else found
+        return followed(recorder, found, own)
 
     def put_in_order(items: Any, **options: Any) -> None:
         if type(items) is TracedList and options.keys() <= {"key", "reverse"} and not is_taken_apart(items):
