@@ -54,6 +54,9 @@ class VaryingCalls:
             if of is DATA or function is not np.where:
                 return mapped(recorder, function, args, kwargs)
         implementation = (OF_DATA_ONLY.get(function) if of is DATA else None) or FUNCTIONS.get(function)
+        if implementation is None and function in OF_DATA_ONLY:
+            args, kwargs = ragged_padded.as_data(recorder, args), ragged_padded.as_data(recorder, kwargs)
+            implementation = OF_DATA_ONLY[function]
         if implementation is None:
             raise refused(recorder, f"calls numpy.{name} with", of)
         if function not in JOINING:  # to NumPy lists of arrays are arrays

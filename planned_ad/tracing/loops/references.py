@@ -159,7 +159,7 @@ def refer_items(owner: Any, items: Iterable[Any] = ()) -> BaseException:
     `items` come to be in it.
     """
     recorder = owner.recorder
-    sites = {site_of_record(recorder, part) for part in (*items, *owner.parts)}
+    sites = set().union(*(sites_of_item(recorder, part) for part in (*items, *owner.parts)))
     sites |= recorder.records.within.get(owner.site, set())
     found = {site for site in sites if site is not None}
     if refer(recorder, found, owner.site):
@@ -167,6 +167,12 @@ def refer_items(owner: Any, items: Iterable[Any] = ()) -> BaseException:
     decisions = recorder.scopes.decisions
     are_records = None not in sites and sites and sites <= decisions.by_reference.keys() - decisions.no_records
     return owner.uneven() if are_records and owner.site in decisions.growing else owner.refuse()  # type: ignore[no-any-return]
+
+
+def sites_of_item(recorder: Recorder, item: Any) -> set[Site | None]:
+    """Where an item was made; of one that a list has in its rows, where those were that it was filled with."""
+    within = recorder.records.within.get(item.site) if getattr(item, "is_element", False) else None
+    return set(within) if within else {site_of_record(recorder, item)}
 
 
 def join_sites(by_reference: dict[Site, Site], sites: Iterable[Site]) -> None:
