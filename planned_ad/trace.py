@@ -218,8 +218,7 @@ def trace(
     Raises
     ------
     TraceError
-        Where `f` does what cannot be recorded; the message names the user's line. What `f` itself or NumPy raises
-        passes through, with a note that names the line.
+        Where `f` does what cannot be recorded, by its line. What `f` or NumPy raises passes through, with a note.
     """
     decisions = decisions or Decisions.begun(known, stretched, unrolled, ONCE if branches > 0 else None, abs(branches))
     outside = Outside() if outside is None else outside
@@ -370,6 +369,7 @@ def _run(
             raise
         if recorder.scopes.restarting or isinstance(error, PlannedADError):  # a `finally` can lose a restart
             raise (Restart() if recorder.scopes.restarting else error) from error.__cause__
+        recorder.flow.refuse_stale()
         if recorder.refusal is not None:  # which compiled code has not passed on as it was
             raise recorder.refusal from error
         if recorder.scopes.open:  # an error in one of many iterations: which one, they tell when they run one by one

@@ -134,15 +134,19 @@ class LoopFlow:
     def before_run(self) -> None:
         make_room(self.recorder)
 
-    def finish(self) -> None:
-        self.recorder.scopes.decisions.attempt = None
+    def refuse_stale(self) -> None:
+        """The trace starts again where one of several copies of something has been written to."""
         for table in self.lists_given.values():
             if table.is_changed():
                 raise table.refuse()
+        refuse_changed(self.recorder)
+
+    def finish(self) -> None:
+        self.recorder.scopes.decisions.attempt = None
         self.before_run()
         check_records(self.recorder)
         refuse_identity(self.recorder)
-        refuse_changed(self.recorder)
+        self.refuse_stale()
         refuse_truths(self.recorder)
         refuse_nones(self.recorder)
         refuse_letters(self.recorder)

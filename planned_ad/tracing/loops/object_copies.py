@@ -111,8 +111,7 @@ def note_copy(recorder: Recorder, site: Site, obj: Any) -> None:
         found.look()
         found.sites.add(site)
         shown = site_of_record(recorder, obj)
-        if shown is not None:
-            found.made_at.add(shown)
+        found.made_at |= recorder.records.within.get(site, set()) if shown is None else {shown}
     for item in parts[2]:
         note_copy(recorder, site, item)
 
