@@ -13,6 +13,7 @@ import pytest
 
 import planned_ad
 
+from .one_trace import traces_of
 from .sweeps import name_of, rotated
 
 
@@ -137,23 +138,9 @@ PROGRAMS = [
 ]  # fmt: skip
 
 
-def check(f: Callable, unroll: int) -> int:
-    """Against Python and differences, for several orders; how many traces that took."""
-    rng = np.random.default_rng(3)
-    x = rng.normal(size=24)
-    plan = planned_ad.compile(f, (x,), check=False, unroll=unroll)
-    for _ in range(3):
-        d = rng.normal(size=24)
-        assert plan(x.copy()) == pytest.approx(f(x.copy()), rel=1e-12)
-        found = (f(x + 1e-7 * d) - f(x - 1e-7 * d)) / 2e-7
-        assert plan.gradient(x.copy()) @ d == pytest.approx(found, rel=1e-5, abs=1e-6)
-        x = rng.normal(size=24)
-    return len(plan._variants)
-
-
 @pytest.mark.parametrize(("f", "unroll"), rotated(PROGRAMS, [16, 16, 0]), ids=name_of)
 def test_one_trace_serves(f: Callable, unroll: int) -> None:
-    assert check(f, unroll) <= (2 if f is merit_order else 1)
+    assert traces_of(f, unroll) <= (2 if f is merit_order else 1)
 
 
 def sorted_and_written(x):
@@ -204,7 +191,7 @@ OF_THE_PROGRAM = [
 
 @pytest.mark.parametrize("f", OF_THE_PROGRAM, ids=name_of)
 def test_the_program_has_its_own(f: Callable) -> None:
-    assert check(f, 16) >= 1
+    assert traces_of(f, 16) >= 1
 
 
 def test_nan_is_neither_least_nor_most() -> None:
