@@ -146,7 +146,11 @@ def is_iterator(kind: Any) -> bool:
 
 
 def generators_in(frame: types.FrameType) -> list[types.GeneratorType]:
-    """The generator that runs in a frame; none where that is not one."""
+    """The generator that runs in a frame; none where that is not one. (It is among the last objects made, mostly.)"""
+    for generation in (0, 1):
+        for found in gc.get_objects(generation):
+            if type(found) is types.GeneratorType and found.gi_frame is frame:
+                return [found]
     return [g for g in gc.get_referrers(frame) if type(g) is types.GeneratorType and g.gi_frame is frame]
 
 
