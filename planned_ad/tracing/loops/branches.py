@@ -454,11 +454,11 @@ class Branches:
     def event(self, frame: types.FrameType, event: str, argument: Any) -> None:
         """A statement of `frame` begins, or it returns."""
         if event == "line":
-            over = [a for a in self.active if a.frame is frame and not a.extent.has(frame.f_lineno)]
+            over = [a for a in self.active if a.frame is frame and a.is_over(frame)]
             if over:
                 splits.follow_error(self.loop, frame, [(a.site, a.extent) for a in over], self.raised is frame)
             self.raised = None
-            while self.active and self.active[-1].frame is frame and not self.active[-1].extent.has(frame.f_lineno):
+            while self.active and self.active[-1].frame is frame and self.active[-1].is_over(frame):
                 self.close()
         elif event == "exception":
             self.raised = frame
@@ -485,7 +485,7 @@ class Branches:
         constants, called = splits.returns_of_none(active.frame.f_code)
         is_none = active.frame.f_lasti in (constants if active.of_none is None else called)
         active.of_none = is_none and active.of_none is not False
-        active.frame = frames[1]
+        active.frame, active.called_at = frames[1], frames[1].f_lasti
         active.site, extent = splits.test_site(active.frame), splits.decided_at(self.recorder, active.frame)
         if extent is None:
             raise self.refused("tests a traced value, and its source is not at hand")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import types
 from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
@@ -19,6 +20,8 @@ from .form import HandedOn
 from .place_names import PlaceNames
 from .places import Key, Place
 from .state import State
+
+JUMPS_BACK = frozenset(code for name, code in dis.opmap.items() if name.startswith("JUMP_BACKWARD"))
 
 
 @dataclass
@@ -94,7 +97,15 @@ class Active:
     copies: dict[Name, Copy]  # that were made before
     ordinal: int = 0  # of the next branch inside
     complete: bool = True
+    called_at: int = -1  # the instruction of its frame at which another function was called, that has made the test
     of_none: bool | None = None  # whether its function has returned None; None before it has returned
+
+    def is_over(self, frame: types.FrameType) -> bool:
+        """Whether another statement of its frame begins, or the same one again: `for p in points: p.step()`."""
+        extent, line = self.extent, frame.f_lineno
+        is_in_one_line = extent.first == extent.last == line and not (extent.loop or extent.leaves)
+        is_again = frame.f_lasti <= self.called_at or frame.f_code.co_code[frame.f_lasti] in JUMPS_BACK
+        return not extent.has(line) or (is_in_one_line and self.called_at >= 0 and is_again)
 
 
 def ways_of(sides: Iterable[Active]) -> Ways:
