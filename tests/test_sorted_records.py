@@ -56,7 +56,8 @@ def many_in_order(x):
     for k, row in enumerate(sorted(rows, key=lambda r: (r["k"] % 2, r["v"]))):
         row["v"] *= 0.5
         total += k * row["v"] * x[row["k"]]
-    return total + sum(row["v"] for row in rows)
+    most = max(rows, key=lambda r: (r["k"] % 3, r["v"]))
+    return total + sum(row["v"] for row in rows) + most["v"] * most["k"]
 
 
 def best_ones(x):
@@ -164,6 +165,12 @@ def best_and_removed(x):
     return best.cost + rows.index(best) * x[0]
 
 
+def best_among_others(x):
+    rows = [Bare(v, 1.0) for v in x]
+    best = max(rows, key=lambda r: r.cost)
+    return best.cost * sum(k for k, r in enumerate(rows) if r != best) + x[0] * (best in rows[:9])
+
+
 def best_that_is_one(x):
     rows = [{"v": v} for v in x[:5]]
     return x[0] if max(rows, key=lambda r: r["v"]) is rows[2] else x[1]
@@ -185,7 +192,7 @@ def counters_by_count(x):
 
 
 OF_THE_PROGRAM = [
-    sorted_and_written, best_and_written, best_and_removed, best_that_is_one, set_that_grows_again, counters_by_count,
+    sorted_and_written, best_and_written, best_and_removed, best_among_others, best_that_is_one, set_that_grows_again, counters_by_count,
 ]  # fmt: skip
 
 

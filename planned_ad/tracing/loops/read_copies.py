@@ -6,14 +6,13 @@ they are copies of: where it has written to one of either, the trace starts agai
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .form import HandedOn
 from .forms import Items
 from .held import ObjectKind, taken_apart
-from .object_copies import may_be_copied
-from .table_items import differs
+from .object_copies import may_be_copied, note_copy
 from .tables import column_of
 
 if TYPE_CHECKING:
@@ -24,25 +23,21 @@ MOST_WITHIN = 3  # of lists, dicts and objects in one another
 
 
 class ReadCopies:
-    """Items of a sequence by places that are data; `site`: where they are asked for."""
+    """Items of a sequence by places that are data; `site`: where they are asked for.
+
+    That the program writes to one of these, or asks which one it has, is noticed as for the rows of lists.
+    """
 
     def __init__(self, recorder: Recorder, site: Site, items: Sequence[Any], column: HandedOn):
         self.recorder, self.site, self.column = recorder, site, column
-        self.known = [(item, tuple(held_in_parts(item))) for item in items]
-        recorder.flow.lists_given[id(self)] = self
         recorder.rows_given.add(site)
+        for item in items:
+            note_copy(recorder, site, item)
 
     def item(self, place: Any) -> Any:
         found = self.column.item(None, place)
-        self.known.append((found, tuple(held_in_parts(found))))
+        note_copy(self.recorder, self.site, found)
         return found
-
-    def is_changed(self) -> bool:
-        return any(differs(tuple(held_in_parts(item)), held) for item, held in self.known)
-
-    def refuse(self) -> BaseException:
-        self.recorder.scopes.decisions.plain.add(self.site)
-        return self.recorder.scopes.restart()
 
 
 def copies_of(recorder: Recorder, site: Site, items: Sequence[Any]) -> ReadCopies | None:
@@ -68,14 +63,3 @@ def is_held_in_parts(item: Any) -> bool:
         return True
     parts = None if isinstance(item, tuple) else taken_apart(item)
     return parts is not None and isinstance(parts[0], ObjectKind)
-
-
-def held_in_parts(item: Any) -> Iterator[Any]:
-    """What an item holds, and what that holds in turn."""
-    found = taken_apart(item) if is_held_in_parts(item) else None
-    if found is None:
-        yield item
-        return
-    yield from found[1]
-    for part in found[2]:
-        yield from held_in_parts(part)

@@ -190,8 +190,9 @@ def best_by_key(
     if sequence is None or rest is None:
         is_long = type(items) is TracedList and type(items.extent()) is int and len(items) > recorder.unroll
         if is_long and recorder.scopes.may_try(site):
-            keys = recorder.namespace.function(control._keys)(items, key)
-            return items[place_of_best(recorder, function, [keys.traced()])]
+            keys = recorder.namespace.function(control._keys)(items, key).traced()
+            columns = [keys] if keys.ndim == 1 else [keys[:, k] for k in range(keys.shape[1])]
+            return items[place_of_best(recorder, function, columns)]
         pairs = [(item, key(item)) for item in items]
         numbers = numbers_of(recorder, [number for _, number in pairs]) if pairs else None
         if numbers is not None and not recorder.is_concrete(numbers) and recorder.scopes.may_try(site):
