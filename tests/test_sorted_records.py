@@ -56,8 +56,13 @@ def many_in_order(x):
     for k, row in enumerate(sorted(rows, key=lambda r: (r["k"] % 2, r["v"]))):
         row["v"] *= 0.5
         total += k * row["v"] * x[row["k"]]
-    most = max(rows, key=lambda r: (r["k"] % 3, r["v"]))
-    return total + sum(row["v"] for row in rows) + most["v"] * most["k"]
+    return total + sum(row["v"] for row in rows)
+
+
+def best_of_many(x):
+    rows = [(v, i % 3, i) for i, v in enumerate(x)]
+    most, least = max(rows, key=lambda r: (r[1], r[0])), min(rows, key=lambda r: abs(r[0] - 0.2))
+    return most[0] * most[2] + least[0] * x[least[2]]
 
 
 def best_ones(x):
@@ -134,8 +139,8 @@ def spanning_tree(x):
 
 
 PROGRAMS = [
-    merit_order, objects_in_order, many_in_order, best_ones, names_by_value, items_by_value, shortest_paths,
-    nearest_neighbours, visited, spanning_tree,
+    merit_order, objects_in_order, many_in_order, best_of_many, best_ones, names_by_value, items_by_value,
+    shortest_paths, nearest_neighbours, visited, spanning_tree,
 ]  # fmt: skip
 
 
@@ -192,7 +197,8 @@ def counters_by_count(x):
 
 
 OF_THE_PROGRAM = [
-    sorted_and_written, best_and_written, best_and_removed, best_among_others, best_that_is_one, set_that_grows_again, counters_by_count,
+    sorted_and_written, best_and_written, best_and_removed, best_among_others,
+    best_that_is_one, set_that_grows_again, counters_by_count,
 ]  # fmt: skip
 
 
