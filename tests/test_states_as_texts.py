@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections import Counter, defaultdict
 
 import numpy as np
@@ -14,6 +15,60 @@ SIZE = 40
 PROGRAMS = Programs()
 program, rolled = PROGRAMS.program, PROGRAMS.rolled
 TURNS = {("idle", "up"): "run", ("run", "down"): "idle"}
+
+
+class Gear(enum.IntEnum):
+    LOW = 1
+    MID = 2
+    HIGH = 5
+
+
+class Mode(enum.StrEnum):
+    HEAT = "heat"
+    COOL = "cool"
+
+
+class Rate(float, enum.Enum):
+    SLOW = 0.5
+    FAST = 1.5
+
+
+@rolled
+def gears(x):
+    gear, weights, s = Gear.LOW, {Gear.LOW: 1.0, Gear.MID: 2.5, Gear.HIGH: 0.1}, 0.0
+    for v in x:
+        if v > 0.6:
+            gear = Gear.MID
+        elif v < 0.2:
+            gear = Gear.HIGH
+        s += weights[gear] * v + (2.0 if gear == 2 else 1.0) * v * v + (0.1 * v if gear > Gear.LOW else 0.0) + gear * v
+    return s
+
+
+@rolled
+def thermostat(x):
+    mode, rate, warm, s = Mode.HEAT, Rate.SLOW, 0.5, 0.0
+    for v in x:
+        if warm > 0.8:
+            mode, rate = Mode.COOL, Rate.FAST
+        elif warm < 0.2:
+            mode, rate = Mode.HEAT, Rate.SLOW
+        warm += rate * (0.3 * v if mode == "heat" else -0.2 * v) + (0.01 if mode is Mode.HEAT else 0.0)
+        s += warm * warm
+    return s
+
+
+@program
+def members_among_what_they_are_equal_to(x):
+    mode, gear, known, s = "heat", Gear.LOW, {"heat": 0.5, "cool": 2.0}, 0.0
+    for v in x:
+        if v > 0.6:
+            mode, gear = Mode.COOL, 2
+        elif v < 0.3:
+            mode, gear = Mode.HEAT, Gear.HIGH
+        known[mode] = known[mode] + 0.1 * v
+        s += v * (2.0 if isinstance(mode, Mode) else known["heat"]) + (v if isinstance(gear, Gear) else gear * v * v)
+    return s + known["cool"]
 
 
 @rolled

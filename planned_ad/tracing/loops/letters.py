@@ -75,6 +75,8 @@ METHODS_OF_TEXTS = frozenset(
     ]
 )
 MOST_TEXTS = 256
+BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow")
+OPERATORS = {*(f"__{r}{name}__" for name in BINARY for r in ("", "r")), "__lt__", "__le__", "__gt__", "__ge__"}
 
 Text = str | enum.Enum | None
 
@@ -89,18 +91,22 @@ class Letters:
     def made(self, code: Any) -> Any:
         if type(code) is int:
             return self.texts[code]
-        if self.is_chosen and not may_be_chosen(code.recorder, self.texts):
+        if self.is_chosen and not (are_unlike(self.texts) and may_be_chosen(code.recorder, self.texts)):
             return Lost(code.recorder, "a text")
         return Letter(self, code)
 
     def code_of(self, value: Any) -> Any:
         """The place of a text among these; None where it is none of them."""
         if type(value) is not Letter:
-            return self.texts.index(value) if may_be_text(value) and value in self.texts else None
+            return (
+                self.texts.index(value)
+                if may_be_text(value) and with_class(value) in map(with_class, self.texts)
+                else None
+            )
         others = value.letters.texts
-        if others == self.texts[: len(others)]:
+        if [*map(with_class, others)] == [*map(with_class, self.texts[: len(others)])]:
             return value.code
-        if not set(others) <= set(self.texts):
+        if not {*map(with_class, others)} <= {*map(with_class, self.texts)}:
             return None
         return value.recorder.concrete(np.array(list(map(self.texts.index, others))))[value.code].item()
 
@@ -174,7 +180,10 @@ class Letter:
         if code is not None:
             return self.code, code
         if type(other) is not Letter:
-            return False if type(other) in PLAIN or is_member(other) else NotImplemented
+            if not (type(other) in PLAIN or is_member(other) or has_value(other)):
+                return NotImplemented
+            places = [k for k, text in enumerate(self.letters.texts) if text == other]
+            return (self.code, places[0]) if places else False
         texts, recorder = other.letters.texts, self.recorder
         places = [texts.index(text) if text in texts else -1 for text in self.letters.texts]
         return recorder.concrete(np.array(places))[self.code].item(), other.code
@@ -183,7 +192,7 @@ class Letter:
         frame = sys._getframe(1)
         texts = [text for text in self.letters.texts if text is not None]
         is_followed = self.recorder.scopes.depth > 0 or not self.letters.is_chosen
-        if is_followed and len(texts) == len(self.letters.texts):
+        if is_followed and len(texts) == len(self.letters.texts) and all(map(is_text_or_member, texts)):
             self.recorder.flow.follow_dicts(frame, texts)
         self.recorder.scopes.see_what_reads(user_frame(frame), is_followed)
         return hash(self.known("for a dict key or a member of a set"))
@@ -203,7 +212,7 @@ class Letter:
 
         And what their class defines in Python, of whichever it is: methods and properties.
         """
-        if not all(map(is_member, self.letters.texts)):
+        if not all(isinstance(text, enum.Enum) for text in self.letters.texts):
             return None
         if name not in MEMBERS:
             return self.defined(name)
@@ -268,7 +277,13 @@ def follows_from(
 
 
 def ask(letter: Letter, name: str, *args: Any, **options: Any) -> Any:
-    """What a method says of each text it may be, beside each that another one may; else of the text that it is."""
+    """What a method says of each text it may be, beside each that another one may; else of the text that it is.
+
+    Of members of `IntEnum` what operators make of their numbers.
+    """
+    if name in OPERATORS and all(type(arg) is not Letter or has_numbers(arg) for arg in (letter, *args)):
+        operands = [number_of_member(letter), *(number_of_member(arg) if type(arg) is Letter else arg for arg in args)]
+        return getattr(type(operands[0]), name)(*operands)
     others = [k for k, arg in enumerate(args) if type(arg) is Letter]
     texts, code = letter.letters.texts, letter.code
     beside: Sequence[Any] = (None,)
@@ -313,6 +328,32 @@ def is_member(value: object) -> bool:
     return isinstance(value, enum.Enum) and type(value).__eq__ is object.__eq__
 
 
+def has_value(value: object) -> bool:
+    """Whether it is a member of an enumeration that is equal to its number or text: of `IntEnum`, of `StrEnum`."""
+    return isinstance(value, enum.Enum) and type(value).__eq__ in (int.__eq__, float.__eq__, str.__eq__)
+
+
+def has_numbers(letter: Letter) -> bool:
+    return all(has_value(text) and isinstance(text, int | float) for text in letter.letters.texts)
+
+
+def number_of_member(letter: Letter) -> Any:
+    """The number of a member of `IntEnum`."""
+    is_integer = all(isinstance(text, int) for text in letter.letters.texts)
+    return letter.each([int(text) if is_integer else float(text) for text in letter.letters.texts])  # type: ignore[arg-type]
+
+
+def with_class(value: object) -> tuple[type, object]:
+    """A text with its class: a member of `StrEnum` is equal to a text that is none."""
+    return type(value), value
+
+
+def are_unlike(texts: Iterable[Text]) -> bool:
+    """Whether none of them are equal."""
+    found = [*texts]
+    return len({*found}) == len(found)
+
+
 def is_text_or_member(value: object) -> bool:
     """Whether it is a text that is known, or as one."""
     return type(value) is str or is_member(value)
@@ -320,13 +361,13 @@ def is_text_or_member(value: object) -> bool:
 
 def may_be_text(value: Any) -> bool:
     """Whether it may take turns with texts, of which data say which one."""
-    return value is None or type(value) is Letter or is_text_or_member(value)
+    return value is None or type(value) is Letter or is_text_or_member(value) or has_value(value)
 
 
 def all_texts(*values: Any) -> tuple[Text, ...]:
     """The texts that these may be."""
     found = [text for value in values for text in (value.letters.texts if type(value) is Letter else (value,))]
-    return tuple(dict.fromkeys(found))
+    return tuple(dict(zip(map(with_class, found), found)).values())
 
 
 def may_be_chosen(recorder: Recorder, texts: tuple[Text, ...]) -> bool:
