@@ -276,7 +276,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = JOINING | {
     np.argmin: _each(ragged_extremes.argmin, run_time_reductions.argmin),
     np.cumsum: _each(ragged_padded.cumsum, run_time_reductions.cumulated),
     np.cumulative_sum: lambda recorder, a, axis=None: recorder.call(np.cumsum, (a, axis), {}),
-    np.cumprod: _each(ragged_padded.cumprod, None), np.argsort: _each(ragged_padded.argsort, None),
+    np.cumprod: _each(ragged_padded.cumprod, run_time_reductions.cumulated_product), np.argsort: _each(ragged_padded.argsort, None),
     np.count_nonzero: lambda recorder, a, axis=None: (a != 0).sum(axis=axis),
     np.ptp: lambda recorder, a, axis=None: a.max(axis=axis) - a.min(axis=axis),
     np.mean: _mean, np.var: _variance, np.std: _deviation, np.linalg.norm: _norm, np.inner: _inner, np.vdot: _inner,

@@ -123,19 +123,24 @@ def highest_of(dtype: np.dtype) -> Any:
     return np.inf if dtype.kind == "f" else True if dtype.kind == "b" else np.iinfo(dtype).max
 
 
-def cumulated(a: RunTimeArray, axis: Any = None) -> Any:
-    """`numpy.cumsum`."""
+def cumulated_product(a: RunTimeArray, axis: Any = None) -> Any:
+    """`numpy.cumprod`."""
+    return cumulated(a, axis, "multiply", 1)
+
+
+def cumulated(a: RunTimeArray, axis: Any = None, primitive: str = "add", first: int = 0) -> Any:
+    """`numpy.cumsum`, or with another operation what that makes of all up to each element."""
     recorder = a.recorder
     if a.rest:
         raise a.refused("sums up the rows of")
     split_axes(recorder, a, axis)
     dtype = np.cumsum(np.ones(1, a.dtype)).dtype
     builder, source = recorder.builder, a.source
-    total = memory(recorder, "total", (), dtype, 0)
+    total = memory(recorder, "total", (), dtype, first)
 
     def compute(position: Position) -> Any:
         item = recorder.value_of(position.of(source), dtype)
-        builder.store(total.whole, recorder.apply("add", builder.load(total.whole), item))
+        builder.store(total.whole, recorder.apply(primitive, builder.load(total.whole), item))
         return recorder.result(builder.load(total.whole))
 
     stored = RunTimeArray(recorder, Recipe(compute, ()), a.length, 0, (), dtype)

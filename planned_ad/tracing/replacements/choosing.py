@@ -173,7 +173,9 @@ def best_by_key(
             return where(recorder, takes, found[0], best[0]), where(recorder, takes, found[1], best[1])
         (item, number), (other, least) = found, best
         are_tuples = type(item) is type(other) is tuple and len(item) == len(other)
+        are_tuples = are_tuples and site not in recorder.scopes.decisions.plain
         if are_tuples and all(is_number(recorder, a, b) for a, b in zip((*item, number), (*other, least))):
+            recorder.rows_given.add(site)  # which is another tuple
             parts = tuple(where(recorder, takes, a, b) for a, b in zip(item, other))
             return parts, where(recorder, takes, number, least)
         is_record = issubclass(type(item), RecordInRow) and issubclass(type(other), RecordInRow)

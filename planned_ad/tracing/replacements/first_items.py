@@ -39,6 +39,8 @@ def first_item_replacements(recorder: Recorder) -> dict[int, object]:
         try:
             for item in items:
                 is_stepped = is_stepped or item is None
+                if type(item) is tuple and recorder.scopes.depth:
+                    recorder.rows_given.add(site)  # it will be another tuple
                 consumer.value = first_or_this(recorder, consumer.value, item)
                 if recorder.scopes.depth == depth and type(consumer.value) is not NoneOrValue:
                     break
