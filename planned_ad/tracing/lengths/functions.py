@@ -231,6 +231,8 @@ def _moved_axis(recorder: Recorder, a: VaryingArray, source: Any, destination: A
 
 def _reshape(recorder: Recorder, a: VaryingArray, shape: Any, order: Any = "C") -> Any:
     """With axes of one element around its own, which is told by its length or by -1."""
+    if isinstance(a, RunTimeArray) and a.ndim > 1 and set(a.rest) == {1}:
+        a = a[tuple(slice(None) if k == a.axis else 0 for k in range(a.ndim))]
     parts = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
     own = [k for k, n in enumerate(parts) if recorder.is_scalar(n) and recorder.value_of(n) is a.length.count]
     own = own or [k for k, n in enumerate(parts) if type(n) is int and n == -1]
