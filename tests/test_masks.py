@@ -108,7 +108,12 @@ def written(x, w):
     return y @ np.cos(w)
 
 
-@pytest.mark.parametrize("f", [hinge, written])
+def places(x, w):
+    i = np.argwhere(x > 0).ravel()
+    return np.sum(x[i] ** 2 * w[np.argwhere(x > 0)[:, 0]]) * np.cumprod(1.0 + 0.1 * x[i])[-1]
+
+
+@pytest.mark.parametrize("f", [hinge, written, places])
 def test_outside_of_loops_the_second_trace_is_for_any_number(f: Callable) -> None:
     plan = planned_ad.compile(f, arguments(0))
     for seed in range(1, 6):

@@ -49,7 +49,6 @@ PROGRAMS: dict[str, Callable[[Any, Any], Any]] = {
     "joined beside": lambda t, y: np.sum(np.concatenate([np.vstack([y, t]), np.vstack([t, t])])[2:] ** 2),
     "stacked": lambda t, y: np.sum(np.stack([t, y])[:, -1]) + np.sum(np.stack([t, y], axis=1)[0] * [1.0, 2.0]),
     "running products": lambda t, y: np.sum(np.cumprod(1.0 + 0.1 * y)) + np.cumprod(t + 0.5)[-1],
-    "argwhere": lambda t, y: np.sum(y[np.argwhere(t > 0.4).ravel()] ** 2) * t[np.argwhere(y > 0.2).flatten()[0]],
     "diff": lambda t, y: np.sum(np.diff(y, axis=-1) / np.diff(t)),
     "shapes": lambda t, y: np.sum(y.reshape(-1) * t.ravel()) + np.asarray(y, float)[0] + t.astype(float)[-1],
 }  # fmt: skip
