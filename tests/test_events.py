@@ -199,6 +199,39 @@ def test_one_trace_serves(f: Callable, unroll: int) -> None:
     assert traces_of(f, unroll) == 1
 
 
+def writes_where_it_looks(x):
+    rows = [{"v": v, "seen": 0.0} for v in x]
+
+    def looked_at(row):
+        row["seen"] += 1.0
+        return row["v"] > 0.5
+
+    found = next((row["v"] for row in rows if looked_at(row)), 0.0)
+    found += any(looked_at(row) for row in rows)
+    return found * x[0] + sum(row["seen"] * row["v"] for row in rows)
+
+
+def raises_behind_it(x):
+    def is_large(v):
+        if v < -1.5:
+            raise ValueError
+        return v > 0
+
+    return next((v for v in np.abs(x[:3]) if is_large(v)), 0.0) * next(v for v in [*np.abs(x[:2]), *x] if is_large(v))
+
+
+def written_to(x):
+    rows = [{"v": v} for v in x]
+    row = next((row for row in rows if row["v"] > 0.5), rows[0])
+    row["v"] *= 3.0
+    return sum(row["v"] * (k + 1) for k, row in enumerate(rows))
+
+
+@pytest.mark.parametrize("f", [writes_where_it_looks, raises_behind_it, written_to])
+def test_items_behind_the_first_are_not_looked_at(f: Callable) -> None:
+    assert traces_of(f, 16) >= 1 and traces_of(f, 0) >= 1
+
+
 def test_a_generator_that_is_held_gives_its_items_one_by_one() -> None:
     assert traces_of(given_one_by_one, 16) >= 1
 

@@ -176,6 +176,37 @@ def best_among_others(x):
     return best.cost * sum(k for k, r in enumerate(rows) if r != best) + x[0] * (best in rows[:9])
 
 
+def best_as_keys(x):
+    rows = [Bare(v, v * v) for v in x[:4]]
+    best, first = max(rows, key=lambda r: r.cost), {rows[0], rows[1]}
+    places, top = {r: k + 1.0 for k, r in enumerate(rows)}, sorted(rows, key=lambda r: r.cost)[:2]
+    total = places.get(best, 7.0) * x[0] + (3.0 if best in first else 2.0) + rows.count(best) * x[1]
+    return total + sum(r.limit for r in rows if r in top) + len({best, min(rows, key=lambda r: r.limit)})
+
+
+def sorted_several_times(x):
+    plants = [Plant(v, v) for v in x[:5]]
+    for k in range(4):
+        for plant in sorted(plants, key=lambda p: p.limit):
+            plant.limit = plant.limit * 0.7 + 0.1 * k
+    return sum(p.limit * (k + 1) for k, p in enumerate(plants))
+
+
+@dataclasses.dataclass(order=True)
+class Ordered:
+    cost: float
+    limit: float
+
+
+class ByLimit(Ordered):
+    def __lt__(self, other):
+        return self.limit < other.limit
+
+
+def by_their_own_order(x):
+    return sum(k * p.cost for k, p in enumerate(sorted([ByLimit(x[i], x[i + 1]) for i in range(7)])))
+
+
 def best_that_is_one(x):
     rows = [{"v": v} for v in x[:5]]
     return x[0] if max(rows, key=lambda r: r["v"]) is rows[2] else x[1]
@@ -197,7 +228,8 @@ def counters_by_count(x):
 
 
 OF_THE_PROGRAM = [
-    sorted_and_written, best_and_written, best_and_removed, best_among_others,
+    sorted_and_written, best_and_written, best_and_removed, best_among_others, best_as_keys, sorted_several_times,
+    by_their_own_order,
     best_that_is_one, set_that_grows_again, counters_by_count,
 ]  # fmt: skip
 

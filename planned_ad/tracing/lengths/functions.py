@@ -305,7 +305,19 @@ def _of_scipy() -> None:
     OF_DATA_ONLY[sys.modules["scipy.integrate"].trapezoid] = run_time_curves.run_time_trapezoid
 
 
+def _log_sum_exp(recorder: Recorder, a: VaryingArray, axis: Any = None) -> Any:
+    if axis is not None and a.ndim > 1:
+        raise a.refused("takes, along an axis, the logarithm of a sum of exponentials of")
+    top = a.max()
+    return np.log(np.exp(a - top).sum()) + top
+
+
+def _of_special() -> None:
+    FUNCTIONS[sys.modules["scipy.special"].logsumexp] = _log_sum_exp
+
+
 when_loaded("scipy.integrate", _of_scipy)
+when_loaded("scipy.special", _of_special)
 
 
 def _get(array: Any, key: Any) -> Any:

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from ..record.decisions import Site
     from ..record.recorder import Recorder
 
+FEW = 16  # elements of a set, each order of which costs less than a loop over it
 PLACES, HELD = 1, 3  # beside the offset of an instruction, which is even: what is made for the program's dict
 
 
@@ -93,7 +94,8 @@ def dict_replacements(recorder: Recorder) -> dict[int, object]:
 
     def first(items: SetOfKeys) -> list[Any]:
         of_set = recorder.flow.sets.get(id(items.places))
-        if of_set is None or of_set.is_grown or not all(type(element) is int for element in of_set.elements):
+        is_known = of_set is not None and not of_set.is_grown and len(of_set.elements) > max(recorder.unroll, FEW)
+        if of_set is None or not is_known or not all(type(element) is int for element in of_set.elements):
             return give_up(items)
         of_set.is_run_over = True
         return of_set.elements

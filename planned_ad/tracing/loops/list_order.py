@@ -99,7 +99,8 @@ def ranks_of(recorder: Recorder, texts: Sequence[Any], codes: Value) -> Value:
 
 def fields_in_order(cls: Any) -> tuple[str, ...] | None:
     """By what objects of a `dataclass(order=True)` are compared, if that is all that they have."""
-    if not dataclasses.is_dataclass(cls) or not vars(cls)["__dataclass_params__"].order:
+    params = vars(cls).get("__dataclass_params__")  # of its own: a subclass may compare otherwise
+    if params is None or not params.order:
         return None
     fields = dataclasses.fields(cls)
     return tuple(f.name for f in fields) if all(f.compare for f in fields) else None

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..record.decisions import Site
     from ..record.recorder import Recorder
 
+COPIES = 5  # beside the offset of an instruction, which is even
 MOST_WITHIN = 3  # of lists, dicts and objects in one another
 
 
@@ -38,6 +39,11 @@ class ReadCopies:
         found = self.column.item(None, place)
         note_copy(self.recorder, self.site, found)
         return found
+
+
+def site_of_copies(site: Site) -> Site:
+    """Of what is copied there, which the program may not write to, or ask which one it is."""
+    return site[0], site[1] + COPIES
 
 
 def copies_of(recorder: Recorder, site: Site, items: Sequence[Any]) -> ReadCopies | None:

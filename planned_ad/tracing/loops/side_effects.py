@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import sys
 import types
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ...python.frames import user_frames
+from ...tape.tape import Scatter, Store, walk
 from .consumers import assigns, is_generator_expression
 from .held import same
 from .hidden_state import Identities, is_iterator
@@ -33,6 +35,15 @@ def is_over_containers(source: Any) -> bool:
     return type(source) in OF_CONTAINERS
 
 
+def containers_of(source: Any) -> Iterator[Any]:
+    """The lists and the like whose items an iterator gives: these may be written to while they are looked at."""
+    if getattr(type(source), "is_iterator", False):
+        yield from (holder for holder in getattr(source.sequence, "holders", ()) if is_traced_list(holder))
+    elif is_iterator(type(source)) and is_over_containers(source):
+        for inner in source.__reduce__()[1]:
+            yield from containers_of(inner) if is_iterator(type(inner)) else (inner,)
+
+
 class SideEffects:
     """Of a generator expression, from before its first item on."""
 
@@ -47,12 +58,22 @@ class SideEffects:
             seen |= {inside + name.replace(".", "iterator "): value for name, value in source.gi_frame.f_locals.items()}
             has_assigned = has_assigned or assigns(source.gi_code)
             source = source.gi_frame.f_locals.get(".0")
+        seen |= {f"items {k}": holder for k, holder in enumerate(containers_of(source))}
         self.roots = types.SimpleNamespace(f_locals=seen, f_globals=items.gi_frame.f_globals)
         self.iterators = any(holds_iterator(recorder, frame) for frame in user_frames(sys._getframe(1)))
         # What a generator function changes when it is asked, or one whose items `zip` takes, nothing here leads to.
         is_unknown = is_iterator(type(source)) and not is_over_containers(source)
         self.iterators = self.iterators or is_unknown or has_assigned
         self.state, self.versions = self.look()
+        self.operations = recorder.builder.operations
+        self.begun, self.made = len(self.operations), len(recorder.builder.made)
+
+    def writes(self) -> bool:
+        """Whether something was written to memory that was there before, as that of records is."""
+        builder, required = self.recorder.builder, {flag.id for flag in self.recorder.scopes.flags.values()}
+        new = {buffer for buffer, _ in builder.made[self.made :]} | required
+        added = self.operations[self.begun :] if builder.operations is self.operations else []
+        return any(isinstance(op, Store | Scatter) and op.region.buffer not in new for op in walk(tuple(added)))
 
     def look(self) -> tuple[State, dict[int, object]]:
         """The variables; and of arrays how often they have been written to, of traced lists what they are made of."""
@@ -69,7 +90,7 @@ class SideEffects:
         before, (now, versions) = self.state, self.look()
         if not self.recorder.scopes.depth and len(self.recorder.held) < MANY:
             self.recorder.held.clear()  # quickly found again, and perhaps gone soon
-        if self.iterators or now.changed_contents(before):
+        if self.iterators or now.changed_contents(before) or self.writes():
             return True
         if any(versions.get(id, version) != version for id, version in self.versions.items()):
             return True

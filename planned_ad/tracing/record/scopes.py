@@ -93,6 +93,7 @@ class Scopes:
     dropped: set[int] = field(default_factory=set)  # values of what was differentiated that are there no more
     pending: bool = False  # a loop was left early: the trace starts again as soon as it can
     guards: int = 0  # of what data decide
+    required: int = 0  # how often something was required to go on
     tests: int = 0  # of data in short loops, that became guards
     tested: set[Site] = field(default_factory=set)  # these loops
     at_ends: dict[int, Site] = field(default_factory=dict)  # loops that are at an iteration recorded by itself
@@ -128,6 +129,7 @@ class Scopes:
 
     def require_after(self, condition: Value, what: str, detail: str = "") -> None:
         """The replay leaves unless `condition` holds, here and in all iterations of the loops around."""
+        self.required += 1
         if self.open:
             self.require(condition, what, detail)
         else:

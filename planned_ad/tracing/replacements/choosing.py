@@ -29,7 +29,7 @@ from ..loops.iteration import Sequence
 from ..loops.list_functions import collected_items
 from ..loops.list_in_trace import is_traced_list
 from ..loops.none_or_value import decided
-from ..loops.read_copies import copies_of
+from ..loops.read_copies import copies_of, site_of_copies
 from ..loops.references import RecordInRow
 from ..loops.run_time_lists import RunTimeList
 from ..loops.sequences import sequence_of
@@ -191,14 +191,14 @@ def best_by_key(
     rest = None if sequence is None else without_first(recorder, sequence)
     if sequence is None or rest is None:
         is_long = type(items) is TracedList and type(items.extent()) is int and len(items) > recorder.unroll
-        if is_long and recorder.scopes.may_try(site):
+        if is_long and recorder.scopes.may_try(site_of_copies(site)):
             keys = recorder.namespace.function(control._keys)(items, key).traced()
             columns = [keys] if keys.ndim == 1 else [keys[:, k] for k in range(keys.shape[1])]
             return items[place_of_best(recorder, function, columns)]
         pairs = [(item, key(item)) for item in items]
         numbers = numbers_of(recorder, [number for _, number in pairs]) if pairs else None
-        if numbers is not None and not recorder.is_concrete(numbers) and recorder.scopes.may_try(site):
-            copies = copies_of(recorder, site, [item for item, _ in pairs])
+        if numbers is not None and not recorder.is_concrete(numbers) and recorder.scopes.may_try(site_of_copies(site)):
+            copies = copies_of(recorder, site_of_copies(site), [item for item, _ in pairs])
             if copies is not None:
                 return copies.item(place_of_best(recorder, function, numbers))
         return functools.reduce(chosen, pairs)[0] if pairs else function(())

@@ -12,6 +12,7 @@ import sys
 from typing import Any
 
 from ..loops.consumers import Consumer, assigns, is_generator_expression
+from ..loops.letters import Letter
 from ..loops.none_or_value import NoneOrValue, decided
 from ..loops.side_effects import SideEffects
 from ..record.recorder import Recorder
@@ -32,13 +33,13 @@ def first_item_replacements(recorder: Recorder) -> dict[int, object]:
         if site in stepped or not recorder.scopes.may_try(site):
             return builtins.next(items, *default)
         recorder.mark()
-        depth, effects = recorder.scopes.depth, SideEffects(recorder, items)
+        depth, effects, required = recorder.scopes.depth, SideEffects(recorder, items), recorder.scopes.required
         consumer, inner = Consumer(None, may_end=True), items.gi_frame
         recorder.consumers[inner] = consumer
         is_stepped = False
         try:
             for item in items:
-                is_stepped = is_stepped or item is None
+                is_stepped = is_stepped or not may_take_turns(recorder, item) or recorder.scopes.required != required
                 if type(item) is tuple and recorder.scopes.depth:
                     recorder.rows_given.add(site)  # it will be another tuple
                 consumer.value = first_or_this(recorder, consumer.value, item)
@@ -65,6 +66,12 @@ def first_or_this(recorder: Recorder, found: Any, item: Any) -> Any:
             return chosen if type(item) is tuple else chosen[0]
     found = decided(found)
     return item if found is None else found
+
+
+def may_take_turns(recorder: Recorder, item: Any) -> bool:
+    """Whether it is a number, a text, or a tuple of such: no object that the program has by reference."""
+    parts = item if type(item) is tuple else (item,)
+    return all(type(part) in (str, Letter) or is_number(recorder, part) for part in parts)
 
 
 def is_elsewhere(items: Any, frame: Any) -> bool:

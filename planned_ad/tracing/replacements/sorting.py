@@ -31,7 +31,7 @@ from ..loops.list_order import NO_NAN, fields_in_order
 from ..loops.list_room import form_in_rows, serving
 from ..loops.made_lists import followed
 from ..loops.object_copies import objects_in
-from ..loops.read_copies import copies_of
+from ..loops.read_copies import copies_of, site_of_copies
 from ..loops.run_time_lists import RunTimeList
 from ..loops.stored_forms import Number
 from ..loops.tables import column_of
@@ -91,14 +91,15 @@ def sorting_replacements(recorder: Recorder) -> dict[int, object]:
             memory = memory[positions_in_order(recorder, [memory], reverse)]
             return TracedList(recorder, site, [Segment(replace(column, memory=memory), len(memory))])
         is_long = type(items) is TracedList and type(items.extent()) is int and len(items) > recorder.unroll
-        if is_long and key is not None and recorder.scopes.may_try(site):
+        copies = site_of_copies(site)
+        if is_long and key is not None and recorder.scopes.may_try(copies):
             return by_positions(recorder, site, items, recorder.namespace.function(control._keys)(items, key), reverse)
         items = list(items)
         keys = items if key is None else [key(item) for item in items]
         form = None if is_plain else common_form(recorder, items)
         columns = None if is_plain else numbers_of(recorder, keys)
         is_data = columns is not None and not recorder.is_concrete(columns)
-        if is_data and form is None and recorder.scopes.may_try(site):
+        if is_data and form is None and recorder.scopes.may_try(copies):
             return by_positions(recorder, site, items, keys, reverse)
         if form is None or columns is None or recorder.is_concrete(columns):
             order = builtins.sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)
@@ -114,7 +115,8 @@ def sorting_replacements(recorder: Recorder) -> dict[int, object]:
 def by_positions(recorder: Recorder, site: Site, items: Any, keys: Any, reverse: bool) -> Any:
     """The items themselves, each by the position it has among them, which is data; or copies of them."""
     numbers = numbers_of(recorder, keys) if type(keys) is list else None
-    copies = None if numbers is None or len(items) > recorder.unroll else copies_of(recorder, site, items)
+    is_short = numbers is not None and len(items) <= recorder.unroll
+    copies = copies_of(recorder, site_of_copies(site), items) if is_short else None
     if numbers is not None and copies is not None:
         recorder.mark()
         order = positions_in_order(recorder, numbers, reverse)
@@ -122,6 +124,7 @@ def by_positions(recorder: Recorder, site: Site, items: Any, keys: Any, reverse:
     column = column_of(recorder, items, laid_down=True) if numbers is not None else None
     if numbers is not None and column is not None:
         recorder.mark()
+        recorder.rows_given.add(site_of_copies(site))
         return items_in_rows(
             recorder, site, rows_in_order(column, positions_in_order(recorder, numbers, reverse)), len(items)
         )
