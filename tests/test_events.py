@@ -208,6 +208,13 @@ def writes_where_it_looks(x):
 
     found = next((row["v"] for row in rows if looked_at(row)), 0.0)
     found += any(looked_at(row) for row in rows)
+
+    def counted(pair):
+        pair[1] += 1.0
+        return pair[0] > -1.0
+
+    pairs = [[v, 0.0] for v in x]
+    found += all(counted(pair) for pair in pairs) + sum(pair[0] * pair[1] for pair in pairs)
     return found * x[0] + sum(row["seen"] * row["v"] for row in rows)
 
 

@@ -38,7 +38,8 @@ def is_over_containers(source: Any) -> bool:
 def containers_of(source: Any) -> Iterator[Any]:
     """The lists and the like whose items an iterator gives: these may be written to while they are looked at."""
     if getattr(type(source), "is_iterator", False):
-        yield from (holder for holder in getattr(source.sequence, "holders", ()) if is_traced_list(holder))
+        owner = getattr(source.sequence.item, "__self__", None) if hasattr(source, "sequence") else None
+        yield from (owner,) if is_traced_list(owner) else ()
     elif is_iterator(type(source)) and is_over_containers(source):
         for inner in source.__reduce__()[1]:
             yield from containers_of(inner) if is_iterator(type(inner)) else (inner,)
