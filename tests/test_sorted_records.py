@@ -81,9 +81,9 @@ def names_by_value(x):
 
 
 def items_by_value(x):
-    total = 0.0
-    for k, (name, v) in enumerate(sorted({f"k{i}": x[i] for i in range(20)}.items(), key=lambda item: item[1])):
-        total += k * v * (3.0 if name == "k4" else 1.0)
+    prices, total = dict(zip("abcdefghijklmnopqrst", x)), 0.0
+    for k, (name, v) in enumerate(sorted(prices.items(), key=lambda item: item[1])):
+        total += k * v * (3.0 if name == "e" else 1.0)
     return total
 
 
