@@ -9,7 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from ...errors import UnsupportedError
+from ..numpy_functions.distributions import Method
+from ..record.dispatch import FUNCTIONS as BY_FUNCTION
 from ..record.dispatch import HANDLERS
+from ..record.promotion import INT
 from ..record.recorder import Recorder
 from ..scipy_functions import when_loaded
 from ..values.indexing import KEYS, Keys
@@ -22,10 +26,13 @@ from . import (
     run_time_choices,
     run_time_curves,
     run_time_elementwise,
+    run_time_fits,
     run_time_keys,
     run_time_order,
     run_time_reductions,
+    run_time_statistics,
 )
+from .elements import RunTime, common_length
 from .moving_keys import has_loop_index
 from .ragged import RaggedArray
 from .run_time_arrays import RunTimeArray
@@ -33,7 +40,12 @@ from .run_time_slices import has_run_time_part, is_run_time_array
 from .varying import DATA, MOVED, VaryingArray, refused
 from .windows import windowed
 
-METHODS: dict[Any, Any] = {(np.add, "reduce"): np.sum, (np.multiply, "reduce"): np.prod, (np.maximum, "reduce"): np.max}
+METHODS: dict[Any, Any] = {
+    (np.add, "reduce"): np.sum, (np.multiply, "reduce"): np.prod, (np.maximum, "reduce"): np.max,
+    (np.minimum, "reduce"): np.min, (np.add, "accumulate"): np.cumsum, (np.multiply, "accumulate"): np.cumprod,
+    (np.maximum, "accumulate"): np.maximum.accumulate, (np.minimum, "accumulate"): np.minimum.accumulate,
+}  # fmt: skip
+SIZES: dict[Any, Any] = {1: np.sum, np.inf: np.max, -np.inf: np.min}  # by which norm, what is made of absolute values
 ELEMENTWISE = (np.where, np.clip, np.round, np.nan_to_num, np.real, np.isclose)  # as ufuncs are
 
 
@@ -49,6 +61,7 @@ class VaryingCalls:
         if of is DATA:
             args, kwargs = ragged_padded.as_data(recorder, args), ragged_padded.as_data(recorder, kwargs)
         is_elementwise = function in ELEMENTWISE and (function is not np.where or len(args) + len(kwargs) > 1)
+        is_elementwise = is_elementwise or (type(function) is Method and of is DATA)
         if is_elementwise and not has_varying(kwargs.values()):
             mapped = run_time_elementwise.mapped if of is DATA else ragged_padded.mapped_filled
             if of is DATA or function is not np.where:
@@ -58,7 +71,10 @@ class VaryingCalls:
             args, kwargs = ragged_padded.as_data(recorder, args), ragged_padded.as_data(recorder, kwargs)
             implementation = OF_DATA_ONLY[function]
         if implementation is None:
-            raise refused(recorder, f"calls numpy.{name} with", of)
+            try:
+                return recorder.call_python(function, args, kwargs)
+            except (UnsupportedError, TypeError, ValueError) as error:
+                raise refused(recorder, f"calls numpy.{name} with", of) from error
         if function not in JOINING:  # to NumPy lists of arrays are arrays
             args = tuple(_stacked(recorder, item) for item in args)
         try:
@@ -71,6 +87,8 @@ class VaryingCalls:
     def ufunc(self, recorder: Recorder, ufunc: np.ufunc, method: str, operands: tuple[Any, ...], options: Any) -> Any:
         if method == "at":
             return run_time_keys.update_at(recorder, ufunc, *operands)
+        if ufunc.__name__ == "vecdot" and method == "__call__":
+            return _vecdot(recorder, *operands, **options)
         if method != "__call__" or ufunc is np.matmul:
             return recorder.call(METHODS.get((ufunc, method), ufunc), operands, options)
         if any(map(is_run_time_array, operands)):
@@ -144,25 +162,27 @@ def _mean(recorder: Recorder, a: VaryingArray, axis: Any = None, *, keepdims: An
     return total / a.count(range(a.ndim) if axis is None else (int(axis) % a.ndim,))
 
 
-def _variance(recorder: Recorder, a: VaryingArray, axis: Any = None, ddof: Any = 0) -> Any:
-    if a.ndim > 1:
-        raise a.refused("asks for the variance of the rows of")
-    gap = a - _mean(recorder, a, axis)
-    return (gap * gap).sum() / (a.shape[0] - ddof)
+def _variance(recorder: Recorder, a: VaryingArray, axis: Any = None, ddof: Any = 0, *, keepdims: Any = False) -> Any:
+    gap = a - _mean(recorder, a, axis, keepdims=True)
+    count = a.count(range(a.ndim) if axis is None else (int(axis) % a.ndim,))
+    return recorder.call(np.sum, (gap * gap, axis), {"keepdims": keepdims}) / (count - ddof)
 
 
-def _deviation(recorder: Recorder, a: VaryingArray, axis: Any = None, ddof: Any = 0) -> Any:
-    variance = _variance(recorder, a, axis, ddof)
-    if not ddof < 1:
+def _deviation(recorder: Recorder, a: VaryingArray, axis: Any = None, ddof: Any = 0, *, keepdims: Any = False) -> Any:
+    variance = _variance(recorder, a, axis, ddof, keepdims=keepdims)
+    if not ddof < 1 or a.ndim > 1:
         return np.sqrt(variance)
     single = a.shape[0] == 1  # of which there is none, with derivative zero
     return np.where(single, (a - _mean(recorder, a)).sum(), np.sqrt(np.where(single, 1.0, variance)))
 
 
-def _norm(recorder: Recorder, a: Any, ord: Any = None, axis: Any = None) -> Any:
+def _norm(recorder: Recorder, a: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Any:
+    options = {"axis": axis, "keepdims": keepdims}
+    if ord in SIZES and (a.ndim == 1 or isinstance(axis, int | np.integer)):
+        return recorder.call(SIZES[ord], (abs(a),), options)
     if ord is not None and not (ord == 2 and (a.ndim == 1 or axis is not None)):
         raise a.refused("takes another norm than Euclid's of")
-    return np.sqrt((a * a).sum(axis=axis))
+    return np.sqrt(recorder.call(np.sum, (a * a,), options))
 
 
 def _inner(recorder: Recorder, a: Any, b: Any) -> Any:
@@ -205,6 +225,7 @@ def _each(of_moved: Callable[..., Any], of_data: Callable[..., Any] | None) -> C
 
 def _as_data(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function of elements in order, which takes any length as data."""
+    function = run_time_statistics.by_columns(function)
     return _each(lambda a, *args, **kwargs: function(ragged_padded.as_run_time(a), *args, **kwargs), function)
 
 
@@ -224,7 +245,8 @@ def _as_array(recorder: Recorder, a: VaryingArray, dtype: Any = None, order: Any
 
 
 def _moved_axis(recorder: Recorder, a: VaryingArray, source: Any, destination: Any) -> Any:
-    if a.ndim > 2:
+    source, destination = (k[0] if type(k) is tuple and len(k) == 1 else k for k in (source, destination))
+    if a.ndim > 2 or type(source) is tuple or type(destination) is tuple:
         raise a.refused("moves an axis of")
     return a if a.ndim == 1 or (int(source) - int(destination)) % 2 == 0 else a.T
 
@@ -234,7 +256,7 @@ def _reshape(recorder: Recorder, a: VaryingArray, shape: Any, order: Any = "C") 
     if isinstance(a, RunTimeArray) and a.ndim > 1 and set(a.rest) == {1}:
         a = a[tuple(slice(None) if k == a.axis else 0 for k in range(a.ndim))]
     parts = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
-    own = [k for k, n in enumerate(parts) if recorder.is_scalar(n) and recorder.value_of(n) is a.length.count]
+    own = [k for k, n in enumerate(parts) if recorder.is_scalar(n) and n.dtype.kind in "iu"]
     own = own or [k for k, n in enumerate(parts) if type(n) is int and n == -1]
     if (
         a.ndim != 1
@@ -242,7 +264,47 @@ def _reshape(recorder: Recorder, a: VaryingArray, shape: Any, order: Any = "C") 
         or any(type(n) is not int or n not in (1, -1) for n in parts if n is not parts[own[0]])
     ):
         raise a.refused("changes the shape of")
+    if recorder.is_scalar(parts[own[0]]) and type(a) is RunTimeArray:
+        common_length(recorder, [a.length, RunTime(recorder.value_of(parts[own[0]], INT), a.length.most)])
     return a if len(parts) == 1 else a[tuple(slice(None) if k in own else None for k in range(len(parts)))]
+
+
+def _broadcast(recorder: Recorder, *arrays: Any, subok: bool = False) -> tuple[Any, ...]:
+    """Of arrays that have a shape together as they are."""
+    shapes = {shape_as_known(recorder, a.shape) for a in arrays if type(a) is RunTimeArray}
+    if len(shapes) > 1 or any(type(a) is not RunTimeArray for a in arrays):
+        raise refused(recorder, "broadcasts, beside others,")
+    return arrays
+
+
+def _vecdot(recorder: Recorder, x1: Any, x2: Any, /, *, axis: Any = -1) -> Any:
+    return recorder.call(np.sum, (x1 * x2, axis), {})
+
+
+def _broadcast_to(recorder: Recorder, a: VaryingArray, shape: Any, subok: bool = False) -> Any:
+    if type(a) is not RunTimeArray or len({shape_as_known(recorder, s) for s in (a.shape, shape)}) > 1:
+        raise a.refused("broadcasts, to another shape,")
+    return a
+
+
+def shape_as_known(recorder: Recorder, shape: Any) -> tuple[Any, ...]:
+    """A shape, to be compared: of extents that are data what computes them."""
+    return tuple(recorder.value_of(n) if recorder.is_scalar(n) else n for n in shape)
+
+
+def _transposed(recorder: Recorder, a: VaryingArray, axes: Any = None) -> Any:
+    if axes is None or tuple(axes) == tuple(range(a.ndim))[::-1]:
+        return a.T
+    if tuple(axes) != tuple(range(a.ndim)):
+        raise a.refused("changes the order of the axes of")
+    return a
+
+
+def broadcast_shapes(recorder: Recorder, *shapes: Any) -> tuple[Any, ...]:
+    """`numpy.broadcast_shapes` of shapes with extents that are known at run time, where all are the same."""
+    if len({shape_as_known(recorder, shape) for shape in shapes}) > 1:
+        raise refused(recorder, "asks for the shape of operations between others and")
+    return tuple(shapes[0])
 
 
 def _result_type(recorder: Recorder, *items: Any) -> np.dtype:
@@ -266,9 +328,21 @@ OF_DATA_ONLY: dict[Any, Callable[..., Any]] = JOINING_DATA | {
     np.trapezoid: run_time_curves.run_time_trapezoid, np.interp: run_time_curves.run_time_interp,
     np.searchsorted: run_time_curves.run_time_searchsorted, np.gradient: run_time_curves.run_time_gradient,
     np.argsort: run_time_order.run_time_argsort, np.bincount: run_time_order.run_time_bincount,
-    np.take: run_time_choices.run_time_take,
+    np.histogram: run_time_statistics.run_time_histogram, np.tile: run_time_statistics.run_time_tile,
+    np.einsum: run_time_statistics.run_time_einsum,
+    np.take: run_time_choices.run_time_take, np.vander: run_time_fits.run_time_vander,
+    np.linalg.svd: run_time_fits.run_time_singular_values, np.linalg.qr: run_time_fits.run_time_qr,
+    np.linalg.pinv: run_time_fits.run_time_pseudo_inverse,
+    np.linalg.lstsq: run_time_fits.run_time_lstsq, np.cov: run_time_fits.run_time_covariance,
+    np.corrcoef: run_time_fits.run_time_correlation, np.convolve: run_time_fits.run_time_convolve,
+    np.correlate: run_time_fits.run_time_correlate,
+    np.maximum.accumulate: run_time_reductions.largest_so_far,
+    np.minimum.accumulate: run_time_reductions.smallest_so_far,
     np.nonzero: run_time_choices.run_time_nonzero, np.where: run_time_choices.run_time_nonzero,
     np.flatnonzero: lambda recorder, a: run_time_choices.run_time_nonzero(recorder, a)[0],
+} | {
+    getattr(np, f"nan{function.__name__}"): run_time_statistics.of_numbers_alone(function)
+    for function in (np.sum, np.prod, np.mean, np.var, np.std, np.max, np.min, np.median)
 }  # fmt: skip
 FUNCTIONS: dict[Any, Callable[..., Any]] = JOINING | {
     function: _reduction(function) for function in (np.sum, np.prod, np.any, np.all, np.max, np.min)
@@ -287,7 +361,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = JOINING | {
     np.matmul: lambda recorder, a, b: basis_of(a, b).product(recorder, a, b),
     np.outer: lambda recorder, a, b: basis_of(a, b).outer(recorder, a, b),
     np.unique: _unique, np.diff: _difference, np.flip: _flip, np.where: ragged.where,
-    np.sort: _each(ragged_padded.sort, run_time_order.run_time_sort),
+    np.sort: _each(ragged_padded.sort, run_time_statistics.by_columns(run_time_order.run_time_sort)),
     np.median: _as_data(run_time_order.run_time_median),
     np.quantile: _as_data(run_time_order.run_time_quantile),
     np.percentile: _as_data(run_time_order.run_time_percentile),
@@ -295,7 +369,9 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = JOINING | {
     np.reshape: _reshape, np.ravel: lambda recorder, a, order="C": _reshape(recorder, a, -1),
     np.result_type: _result_type, np.moveaxis: _moved_axis, np.iterable: lambda recorder, a: True,
     np.astype: lambda recorder, a, dtype, copy=True: a.astype(dtype),
-    np.copy: lambda recorder, a: a.copy(), np.transpose: lambda recorder, a: a.T,
+    np.copy: lambda recorder, a: a.copy(), np.transpose: _transposed,
+    np.broadcast_arrays: _broadcast, np.linalg.vecdot: _vecdot, np.vecdot: _vecdot,
+    np.broadcast_to: _broadcast_to,
     np.shape: lambda recorder, a: a.shape, np.size: lambda recorder, a: a.size, np.ndim: lambda recorder, a: a.ndim,
     np.zeros_like: _like(0.0), np.ones_like: _like(1.0), np.empty_like: _like(0.0),
 }  # fmt: skip
@@ -337,6 +413,7 @@ def _put(array: Any, key: Any, value: Any) -> None:
     put(array, key, value)
 
 
+BY_FUNCTION[np.broadcast_shapes] = broadcast_shapes
 HANDLERS[RaggedArray] = VaryingCalls(ragged_keys.shown, ragged_keys.put)
 HANDLERS[RunTimeArray] = VaryingCalls(run_time_choices.get, run_time_choices.put)
 KEYS.append(

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import control
 from ..record.recorder import Recorder
 from ..record.storage import Storage
 from ..values.loop_index import plain_or_traced
@@ -141,6 +142,15 @@ class RunTimeArray(VaryingArray):
             return recorder.result(recorder.value_of(position.of(source), wanted))
 
         return RunTimeArray(recorder, Recipe(converted, (source,)), self.length, self.axis, self.rest, wanted)
+
+    @property
+    def has_rows_of_data(self) -> bool:
+        return not self.axis
+
+    def tolist(self) -> Any:
+        if self.ndim > 1:
+            raise self.refused("makes a list of")
+        return self.recorder.namespace.function(control._listed)(self)
 
     def __len__(self) -> int:
         return self.rest[0] if self.axis else super().__len__()

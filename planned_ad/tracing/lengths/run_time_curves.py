@@ -17,7 +17,8 @@ from .varying import refused
 def filled_behind(a: RunTimeArray, number: Any) -> Any:
     """The elements with `number` behind them, as an array of as many as there may be."""
     recorder, front = a.recorder, a.stored().front
-    is_element = elementwise(recorder, np.less, (np.arange(a.length.most), a.length.scalar(recorder)))
+    places = np.arange(a.length.most).reshape(-1, *(1,) * len(a.rest))
+    is_element = elementwise(recorder, np.less, (places, a.length.scalar(recorder)))
     return recorder.call(np.where, (is_element, front, a.dtype.type(number)), {})
 
 

@@ -99,11 +99,20 @@ def run_time_median(a: VaryingArray, axis: Any = None) -> Any:
 
 
 def run_time_quantile(a: VaryingArray, q: Any, axis: Any = None) -> Any:
-    """`numpy.quantile` at one number, by NumPy's linear interpolation."""
+    """`numpy.quantile` at one number or at several, by NumPy's linear interpolation."""
     recorder = a.recorder
-    if np.ndim(q) or recorder.is_scalar(q):
-        raise a.refused("takes several quantiles, or computed ones, of")
+    if recorder.is_scalar(q) or np.ndim(q) > 1 or not recorder.is_concrete(q):
+        raise a.refused("takes computed quantiles of")
     ordered = run_time_sort(a)
+    if not np.ndim(q):
+        return quantile_in_order(ordered, q)
+    return recorder.call(
+        np.stack, ([quantile_in_order(ordered, at) for at in np.asarray(recorder.plain(q)).tolist()],), {}
+    )
+
+
+def quantile_in_order(ordered: RunTimeArray, q: Any) -> Any:
+    recorder = ordered.recorder
     place = q * (ordered.shape[0] - 1)
     below = elementwise(recorder, np.floor, (place,))
     share = place - below
@@ -116,8 +125,8 @@ def run_time_quantile(a: VaryingArray, q: Any, axis: Any = None) -> Any:
 
 
 def run_time_percentile(a: VaryingArray, q: Any, axis: Any = None) -> Any:
-    """`numpy.percentile` at one number."""
-    return run_time_quantile(a, q / 100 if not np.ndim(q) else q, axis)
+    """`numpy.percentile`."""
+    return run_time_quantile(a, np.true_divide(q, 100) if a.recorder.is_concrete(q) else q, axis)
 
 
 def element_in_order(ordered: RunTimeArray, index: Any) -> Any:

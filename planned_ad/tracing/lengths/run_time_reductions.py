@@ -128,13 +128,25 @@ def cumulated_product(a: RunTimeArray, axis: Any = None) -> Any:
     return cumulated(a, axis, "multiply", 1)
 
 
-def cumulated(a: RunTimeArray, axis: Any = None, primitive: str = "add", first: int = 0) -> Any:
+def largest_so_far(recorder: Recorder, a: RunTimeArray, axis: Any = 0) -> Any:
+    """`numpy.maximum.accumulate`."""
+    return cumulated(a, axis, "maximum", lowest_of(a.dtype), a.dtype)
+
+
+def smallest_so_far(recorder: Recorder, a: RunTimeArray, axis: Any = 0) -> Any:
+    """`numpy.minimum.accumulate`."""
+    return cumulated(a, axis, "minimum", highest_of(a.dtype), a.dtype)
+
+
+def cumulated(
+    a: RunTimeArray, axis: Any = None, primitive: str = "add", first: Any = 0, dtype: np.dtype | None = None
+) -> Any:
     """`numpy.cumsum`, or with another operation what that makes of all up to each element."""
     recorder = a.recorder
     if a.rest:
         raise a.refused("sums up the rows of")
     split_axes(recorder, a, axis)
-    dtype = np.cumsum(np.ones(1, a.dtype)).dtype
+    dtype = dtype or np.cumsum(np.ones(1, a.dtype)).dtype
     builder, source = recorder.builder, a.source
     total = memory(recorder, "total", (), dtype, first)
 

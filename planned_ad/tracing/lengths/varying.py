@@ -38,6 +38,8 @@ class VaryingArray(NoNumbers, Operators):
     def shape(self) -> tuple[Any, ...]:
         raise NotImplementedError
 
+    device = "cpu"
+
     @property
     def size(self) -> Any:
         return self.count(range(self.ndim))
@@ -81,6 +83,11 @@ class VaryingArray(NoNumbers, Operators):
 
     def __len__(self) -> int:
         return self.shape[0].__index__()
+
+    def __getattr__(self, name: str) -> Any:
+        if not hasattr(np.ndarray, name):
+            raise AttributeError(f"'numpy.ndarray' object has no attribute {name!r}")
+        return super().__getattr__(name)
 
     def refused(self, what: str) -> BaseException:
         """What to raise for a use of it that there is no way for."""

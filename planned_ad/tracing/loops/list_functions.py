@@ -58,6 +58,8 @@ def list_replacements(recorder: Recorder) -> dict[int, object]:
         site = (frame.f_code, frame.f_lasti)
         if kind is not list and kind is not tuple:
             return kind(items)
+        if are_rows_of_data(items) and kind is list:
+            return recorder.namespace.function(control._elements)(items)
         if type(items) is RunTimeList:
             found = items.copy()
             found.kind = kind
@@ -189,6 +191,11 @@ def collected_items(recorder: Recorder, items: Any, site: Site, kind: Any) -> An
     items = kind(found.parts)
     recorder.displays[id(items)] = (items, site)
     return items
+
+
+def are_rows_of_data(items: Any) -> bool:
+    """Whether it is an array of a run-time number of elements, or rows."""
+    return getattr(items, "has_rows_of_data", False) is True
 
 
 def listed_numbers(recorder: Recorder, array: Any, site: Site, kind: Any) -> TracedList:

@@ -473,7 +473,7 @@ def cov(recorder, m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, 
     freedom = int(not bias) if ddof is None else ddof
     if fweights is None and aweights is None:
         x = x - x.mean(axis=1, keepdims=True)
-        return shapes.view(recorder, np.dot(x, x.T) / (x.shape[1] - freedom), np.squeeze)
+        return shapes.view(recorder, np.dot(x, x.T) / max(x.shape[1] - freedom, 0), np.squeeze)
     weights = 1.0
     for name, own in (("fweights", fweights), ("aweights", aweights)):
         if own is not None:
@@ -483,7 +483,7 @@ def cov(recorder, m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, 
     raise_where(recorder, total == 0, ZeroDivisionError(NO_WEIGHT))
     x = x - np.sum(x * weights, axis=1, keepdims=True) / total
     lost = 0.0 if not freedom else freedom if aweights is None else freedom * np.sum(weights * aweights) / total
-    return shapes.view(recorder, np.dot(x, (x * weights).T) / (total - lost), np.squeeze)
+    return shapes.view(recorder, np.dot(x, (x * weights).T) / np.maximum(total - lost, 0), np.squeeze)
 
 
 def _variables(recorder, m, rowvar, dtype):

@@ -12,8 +12,11 @@ import scipy.special
 from numpy._core._multiarray_umath import _array_converter  # type: ignore[attr-defined]
 
 from ...python.shadows import VENDORED
+from ..lengths.functions import broadcast_shapes
+from ..lengths.varying import VaryingArray
 from ..numpy_functions.ranks import rankdata
 from ..record.dispatch import CALLERS, FUNCTIONS
+from ..record.traced import TracedArray
 from .bottleneck_functions import of_bottleneck
 from .limits_at_equality import both_sides, tested_for_equality
 
@@ -155,6 +158,14 @@ def calling(recorder: Recorder, real: Any, name: str, implementation: Any, *args
     return implementation(recorder, name, *args, **kwargs)
 
 
+def shapes_of_samples(recorder: Recorder, real: Any, shapes: Any, axis: Any = None) -> Any:
+    """`_broadcast_shapes` of `scipy.stats`: of samples of one axis, whose length is ignored along it, as they are."""
+    is_of_data = any(recorder.is_scalar(n) for shape in shapes for n in shape)
+    if not is_of_data or any(len(shape) != 1 for shape in shapes):
+        return recorder.namespace.library_function(real)(shapes, axis)
+    return broadcast_shapes(recorder, *shapes) if axis is None else list(shapes)
+
+
 def library_replacements(recorder: Recorder) -> dict[int, object]:
     """By identity, helpers of NumPy and SciPy that a traced array passes for an array to."""
 
@@ -162,7 +173,7 @@ def library_replacements(recorder: Recorder) -> dict[int, object]:
         return isinstance(x, np.ndarray | np.generic)
 
     def is_writeable(x: Any) -> bool:
-        return recorder.is_array(x) or (isinstance(x, np.ndarray) and x.flags.writeable)
+        return issubclass(type(x), TracedArray | VaryingArray) or (isinstance(x, np.ndarray) and x.flags.writeable)
 
     found: dict[int, object] = {id(_array_converter): lambda *given: ArrayConverter(recorder, *given)}
     found |= compiled_replacements(recorder) | of_bottleneck(recorder)
@@ -173,12 +184,16 @@ def library_replacements(recorder: Recorder) -> dict[int, object]:
         real = getattr(sys.modules.get(module), name, None)
         if real is not None:
             found[id(real)] = functools.partial(calling, recorder, real, name, implementation)
+    broadcast = getattr(sys.modules.get("scipy.stats._axis_nan_policy"), "_broadcast_shapes", None)
+    if broadcast is not None:
+        found[id(broadcast)] = functools.partial(shapes_of_samples, recorder, broadcast)
     for package in HOLDERS:  # of copies of array_api_compat, whose `solve` looks into NumPy's own
         real = getattr(sys.modules.get(f"{package}array_api_compat.numpy.linalg"), "solve", None)
         if real is not None:
             found[id(real)] = functools.partial(solved_equations, recorder)
         helpers = sys.modules.get(f"{package}array_api_compat.common._helpers")
-        for name, answer in (("is_numpy_array", is_array), ("is_writeable_array", is_writeable)):
+        answers = {"is_numpy_array": is_array, "is_writeable_array": is_writeable, "size": lambda x: x.size}
+        for name, answer in answers.items():
             real = getattr(helpers, name, None)
             if real is not None:
                 found[id(real)] = answer

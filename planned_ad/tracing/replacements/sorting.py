@@ -26,7 +26,7 @@ from ..loops.form import HandedOn
 from ..loops.forms import Items, Unchanged
 from ..loops.held import is_number
 from ..loops.laying_down import MOST_TAKEN
-from ..loops.list_functions import collected_items
+from ..loops.list_functions import are_rows_of_data, collected_items
 from ..loops.list_order import NO_NAN, fields_in_order
 from ..loops.list_room import form_in_rows, serving
 from ..loops.made_lists import followed
@@ -79,6 +79,8 @@ def sorting_replacements(recorder: Recorder) -> dict[int, object]:
         items = items if is_plain else as_expression(recorder, items)
         if is_generator_expression(items) and not is_plain:
             items = collected_items(recorder, items, site, list)
+        if are_rows_of_data(items) and not is_plain:
+            items = recorder.namespace.function(control._elements)(items)
         if type(items) is RunTimeList:
             items = items.copy()
             items.kind = list
