@@ -24,7 +24,7 @@ import itertools
 import types
 from collections.abc import Collection
 
-from .exit_syntax import Exits
+from .exit_syntax import ENDLESS, Exits, has, is_endless
 from .instructions import (
     asks_at,
     asks_whether_in_at,
@@ -45,6 +45,7 @@ from .source_text import (
     statement_at,
     syntax,
 )
+from .statements import asks_again
 from .written_calls import (
     COLLECTED,
     CONTAINER,
@@ -115,7 +116,7 @@ def _is_concerned(code: types.CodeType) -> bool:
         or not {*KINDS, *CONTAINERS, "sort", "index", "dict"}.isdisjoint(code.co_names)
     ):
         return True
-    if runs_over_what_is_there(code) or puts_items_elsewhere(code):
+    if runs_over_what_is_there(code) or puts_items_elsewhere(code) or asks_again(code):
         return True
     if IS_OP in operations and any(b == IS_OP and a != LOAD_CONST for a, b in itertools.pairwise(operations)):
         return True
@@ -237,6 +238,13 @@ class _Written(ast.NodeTransformer):
             taken = ast.Assign([node.target], ast.Name(item, ast.Load()))
             node.body.insert(0, ast.fix_missing_locations(ast.copy_location(taken, node.target)))
             node.target = ast.copy_location(ast.Name(item, ast.Store()), node.target)
+        return node
+
+    def visit_While(self, node: ast.While) -> ast.stmt:
+        self.generic_visit(node)
+        has_body = node.body[0].lineno > (node.test.end_lineno or node.test.lineno)
+        if has_body and is_endless(node.test) and any(has(statement, ast.Continue) for statement in node.body):
+            node.test = _name(ENDLESS, node.test)
         return node
 
     def visit_comprehension(self, node: ast.comprehension) -> ast.comprehension:

@@ -26,6 +26,7 @@ import types
 from typing import Any
 
 EXITS = "__planned_ad_exits__"
+ENDLESS = "__planned_ad_endless__"  # the test of `while True`, where it is asked again after a `continue`
 VALUE, STEP = ".value", ".step"
 BREAK, RETURN = "break", "return"
 JUMPS = (ast.Break, ast.Continue, ast.Return)
@@ -76,7 +77,7 @@ class Exits(ast.NodeTransformer):
             return node
         made = at(node, ast.Assign([stored(name)], call(loaded(EXITS), ast.Constant(node.lineno), *items)))
         body, target = node.body, getattr(node, "target", stored(STEP))
-        if isinstance(node, ast.While) and not (isinstance(node.test, ast.Constant) and node.test.value):
+        if isinstance(node, ast.While) and not is_endless(node.test):
             ended = [ast.Expr(call(method(name, "ends"))), ast.Continue()]
             body = [at(node, ast.If(node.test, [ast.Pass()], ended)), *body]
         orelse: list[ast.stmt] = []
@@ -115,6 +116,11 @@ class Exits(ast.NodeTransformer):
             at(node, ast.If(leaves, [ast.Return(loaded(VALUE))], [])),
             at(node, ast.Continue()),
         ]
+
+
+def is_endless(test: ast.expr) -> bool:
+    """Whether it is that of a `while` which only a statement in its body leaves."""
+    return (isinstance(test, ast.Constant) and bool(test.value)) or (isinstance(test, ast.Name) and test.id == ENDLESS)
 
 
 def has(statement: ast.AST, *kinds: type) -> bool:

@@ -15,12 +15,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from .exit_syntax import has, is_followed
+from .exit_syntax import ENDLESS, has, is_followed
 from .identity_methods import IDENTITY_METHODS
 from .instructions import instructions_of
 from .source_text import compiled_text, current_text, syntax, syntax_of
 
 IDENTITY = "is in a function that asks with `is` for the identity of arrays"
+CONTINUES = "has a `continue` and no test"
 GENERATOR = 0x20  # the flag of code that yields
 
 
@@ -332,7 +333,8 @@ def while_statements(code: types.CodeType) -> tuple[WhileLines, ...]:
     back = [i for i in instructions.values() if i.opcode in dis.hasjrel and i.argval <= i.offset]
     ends = [i for jump in back for i in (jump, instructions.get(jump.argval))]
     jumps = {i.positions.lineno for i in ends if i is not None and i.positions is not None}
-    found = [_while_lines(statement) for statement in _whiles(compiled_text(code))]
+    is_asked_again = ENDLESS in code.co_names
+    found = [_while_lines(statement, is_asked_again) for statement in _whiles(compiled_text(code))]
     # Where no jump back begins or ends in a test, the source is another one by now.
     found = [lines for lines in found if not is_followed(code, lines.first)]
     return tuple(lines for lines in found if not jumps.isdisjoint(range(lines.first, lines.test + 1)))
@@ -348,7 +350,12 @@ def _whiles(text: str) -> list[ast.While]:
     return sorted((s for s in _loops(text) if isinstance(s, ast.While)), key=lambda statement: statement.lineno)
 
 
-def _while_lines(statement: ast.While) -> WhileLines:
+def asks_again(code: types.CodeType) -> bool:
+    """Whether a `while True` in it has a `continue`, after which its test would have to be asked again."""
+    return any(found.refused == CONTINUES for found in while_statements(code))
+
+
+def _while_lines(statement: ast.While, is_asked_again: bool = False) -> WhileLines:
     test, body = statement.test, statement.body
     endless = isinstance(test, ast.Constant) and bool(test.value)
     refused = ""
@@ -356,7 +363,7 @@ def _while_lines(statement: ast.While) -> WhileLines:
     if body[0].lineno == last_of_test:
         refused = "has its test and its body in one line"
     elif endless and any(has(s, ast.Continue) for s in body):
-        refused = "has a `continue` and no test"
+        endless, refused = not is_asked_again, "" if is_asked_again else CONTINUES
     leaves = any(has(s, ast.Break, ast.Return) for s in body)
     return WhileLines(statement.lineno, last_of_test, body[-1].end_lineno or body[-1].lineno, endless, leaves, refused)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .exit_syntax import EXITS
+from .exit_syntax import ENDLESS, EXITS
 
 COLLECTED, DISPLAY = "__planned_ad_collected__", "__planned_ad_display__"
 CONTAINER = "__planned_ad_container__"
@@ -117,5 +117,5 @@ def items_of_loop(items: Any) -> Any:
 HELPERS: dict[str, Any] = {
     SORT: sort, COLLECTED: collected, DISPLAY: display, RECORD: record, TABLE: dict_made, CONTAINER: made_container,
     ITSELF: itself, IS_NONE: is_none, EXITS: exits, ITEM: item_of, ROW: chosen_row, LENGTH: item_count, INDEX: index,
-    IS_ONE: are_one, ONE: SAME, EACH: tested_items, HAS: is_in, GET: item_or_default, RUN: items_of_loop,
+    IS_ONE: are_one, ONE: SAME, EACH: tested_items, HAS: is_in, GET: item_or_default, RUN: items_of_loop, ENDLESS: True,
 }  # fmt: skip

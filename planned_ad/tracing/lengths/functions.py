@@ -11,7 +11,7 @@ import numpy as np
 
 from ...errors import UnsupportedError
 from ..numpy_functions.distributions import Method
-from ..record.dispatch import FUNCTIONS as BY_FUNCTION
+from ..numpy_functions.shapes import shape_as_known
 from ..record.dispatch import HANDLERS
 from ..record.promotion import INT
 from ..record.recorder import Recorder
@@ -287,24 +287,12 @@ def _broadcast_to(recorder: Recorder, a: VaryingArray, shape: Any, subok: bool =
     return a
 
 
-def shape_as_known(recorder: Recorder, shape: Any) -> tuple[Any, ...]:
-    """A shape, to be compared: of extents that are data what computes them."""
-    return tuple(recorder.value_of(n) if recorder.is_scalar(n) else n for n in shape)
-
-
 def _transposed(recorder: Recorder, a: VaryingArray, axes: Any = None) -> Any:
     if axes is None or tuple(axes) == tuple(range(a.ndim))[::-1]:
         return a.T
     if tuple(axes) != tuple(range(a.ndim)):
         raise a.refused("changes the order of the axes of")
     return a
-
-
-def broadcast_shapes(recorder: Recorder, *shapes: Any) -> tuple[Any, ...]:
-    """`numpy.broadcast_shapes` of shapes with extents that are known at run time, where all are the same."""
-    if len({shape_as_known(recorder, shape) for shape in shapes}) > 1:
-        raise refused(recorder, "asks for the shape of operations between others and")
-    return tuple(shapes[0])
 
 
 def _result_type(recorder: Recorder, *items: Any) -> np.dtype:
@@ -413,7 +401,6 @@ def _put(array: Any, key: Any, value: Any) -> None:
     put(array, key, value)
 
 
-BY_FUNCTION[np.broadcast_shapes] = broadcast_shapes
 HANDLERS[RaggedArray] = VaryingCalls(ragged_keys.shown, ragged_keys.put)
 HANDLERS[RunTimeArray] = VaryingCalls(run_time_choices.get, run_time_choices.put)
 KEYS.append(

@@ -251,6 +251,7 @@ class Branches:
         side.when, side.ends = self.loop.passes, ends
         if any(other.ends != ends for other in active.node.sides.values()):
             raise self.refused("tests a traced value to return from a generator")
+        self.generation += active.node.leaves_behind(active.outcome, now)
         direct = self.direct(active, now)
         met = active.node.places(direct).items()
         places = {key: here for key, place in met if (here := self.place_now(active, frames, key, place)) is not None}

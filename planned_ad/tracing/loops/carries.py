@@ -224,7 +224,7 @@ class Joiner:
             if has_places(parts[0]) and not (is_alone(old, self.then) and is_alone(new, self.now)):
                 return Nothing(records=sites_to_refer(recorder, old, new))
             self.is_whole = False
-            listed = sites_of_lists(recorder, old) | sites_of_lists(recorder, new)
+            listed = sites_of_lists(recorder, old, new)
             items = tuple(self.join(name, a, b) for a, b in zip(parts[2], others[2]))
             if is_made_of_arrays(parts[0]) and any(isinstance(item, Nothing) for item in items):
                 return Nothing()  # which is one thing to the program

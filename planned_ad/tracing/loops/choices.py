@@ -58,9 +58,7 @@ def choose(
     if form is None:
         form = Unchanged(value if old is ABSENT else old)
     found = joined(form, Unchanged(value))
-    listed = sites_of_lists(recorder, value) | sites_of_lists(recorder, old)
-    if isinstance(found, Items) and not listed <= found.listed:
-        found = replace(found, listed=found.listed | listed)
+    found = None if found is None else with_lists(recorder, found, value, old)
     if isinstance(found, Items) and found.kind in (list, dict) and found.shown is None:
         shown = site_of_record(recorder, value)
         found = found if shown is None else replace(found, shown=shown)
@@ -72,6 +70,19 @@ def choose(
     if found is None:
         return Nothing(records=sites_to_refer(recorder, value, *(() if old is ABSENT else (old,))))
     return opened_where_traced(found, known).placed(allocate)
+
+
+def with_lists(recorder: Recorder, form: HandedOn, *values: Any) -> HandedOn:
+    """A form of these values which knows of each part in which lists that is."""
+    if not recorder.copied or not isinstance(form, Items):
+        return form
+    parts = [taken_apart(value) for value in values]
+    known = [part[2] for part in parts if part is not None and part[:2] == (form.kind, form.keys)]
+    items = tuple(with_lists(recorder, item, *own) for item, own in zip(form.items, zip(*known)))
+    items, listed = items or form.items, form.listed | sites_of_lists(recorder, *values)
+    if listed == form.listed and all(map(operator.is_, items, form.items)):
+        return form
+    return replace(form, items=items, listed=listed)
 
 
 def records_instead(recorder: Recorder, forms: Iterable[HandedOn]) -> BaseException | None:

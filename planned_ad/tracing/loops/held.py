@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import types
 import weakref
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -206,6 +206,8 @@ def is_alone(obj: Any, state: State) -> bool:
 def is_left_behind(place: Place, value: Any, now: State) -> bool:
     """Whether a list, dict or object that nothing leads to any more still holds what it did."""
     owner = place.owner
+    if place.kind not in ("item", "attribute"):
+        return False
     if getattr(type(owner), "is_traced_list", False):
         return id(owner) not in now.contents and same(getattr(owner, str(place.key)), value)
     if place.kind == "attribute":
@@ -217,6 +219,25 @@ def is_left_behind(place: Place, value: Any, now: State) -> bool:
         return same(owner[place.key], value)
     except LookupError:
         return False
+
+
+def is_gone(place: Place, reached: Container[int], now: State) -> bool:
+    """Whether it is part of a list, dict or object to which nothing leads on one side: `rows = []`, `best = Point()`.
+
+    What the other side has put there nobody sees after the test: what held it there holds one of two things.
+    """
+    owner = place.owner
+    if place.kind not in ("item", "attribute") or not (type(owner) in CONTAINERS or has_attributes(type(owner))):
+        return False
+    return id(owner) not in reached and not held_by_callers(owner, now.frame)
+
+
+def put_back(place: Place, old: Any, now: State) -> bool:
+    """Whether it is part of something to which nothing leads any more; it holds then what it did."""
+    if not is_gone(place, now.owners() | now.led_to, now):
+        return False
+    place.write(old)
+    return True
 
 
 def same(a: Any, b: Any) -> bool:

@@ -28,7 +28,7 @@ from .counts import Count
 from .form import HandedOn, NotCarried, place_for
 from .forms import Items, Nothing
 from .generators import Running, open_generators
-from .held import is_left_behind, is_made_of_arrays, is_number, same
+from .held import is_left_behind, is_made_of_arrays, is_number, put_back, same
 from .lengths_of_data import store_at_first
 from .letters import has_letters
 from .list_growth import Growth
@@ -244,7 +244,9 @@ class LoopTrace:
             if self.copies.is_unfit(key, place, old, now):
                 continue
             if key not in now.values:
-                if place.kind in ("item", "attribute") and is_left_behind(place, old, now):
+                if place.kind in ("item", "attribute") and (
+                    is_left_behind(place, old, now) or put_back(place, old, now)
+                ):
                     continue
                 raise self.unrolled(f"deletes `{place.name}`")
             new = now.values[key][1]

@@ -116,14 +116,11 @@ def note_copy(recorder: Recorder, site: Site, obj: Any) -> None:
         note_copy(recorder, site, item)
 
 
-def sites_of_lists(recorder: Recorder, value: Any) -> frozenset[Site]:
-    """Where the lists were made that have an object, or one of those in a tuple, too."""
-    parts = taken_apart(value) if recorder.copied else None
-    if parts is None:
-        return frozenset()
-    found = recorder.copied.get(id(value))
-    own: frozenset[Site] = frozenset() if found is None else frozenset(found.sites)
-    return own.union(*(sites_of_lists(recorder, item) for item in parts[2]))
+def sites_of_lists(recorder: Recorder, *values: Any) -> frozenset[Site]:
+    """Where the lists were made that have one of these, too."""
+    found = [recorder.copied[id(value)].sites for value in values if id(value) in recorder.copied]
+    none: frozenset[Site] = frozenset()
+    return none.union(*found)
 
 
 def lend_to_list(owner: Any, value: Any) -> None:

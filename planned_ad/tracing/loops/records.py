@@ -194,8 +194,9 @@ class Records:
 
     def _fill(self, row: Position, items: Any) -> None:
         if type(items) is TracedList and not items.is_plain:  # numbers that a loop has made
-            [run] = self.runs
-            self._put(run.column, row, items)
+            if len(self.runs) != 1 or self.runs[0].number is None:
+                raise self.refuse()
+            self._put(self.runs[0].column, row, items)
             return
         values = list(items.values()) if type(items) is dict else elements_of(items)
         for value in values:

@@ -17,6 +17,7 @@ from ..record.decisions import Calls, Site, Ways
 from ..record.scopes import Scope
 from ..record.storage import Name
 from .form import HandedOn
+from .held import is_gone
 from .place_names import PlaceNames
 from .places import Key, Place
 from .state import State
@@ -58,10 +59,20 @@ class Node:
     names: dict[tuple[Key, bool], Names] = field(default_factory=dict)  # the memories to which each side led
     shared: set[Key] = field(default_factory=set)  # arrays that something else leads to as well
     indirect: set[Key] = field(default_factory=set)  # arrays that the sides do not leave where the loop hands them on
+    gone: dict[bool, set[Key]] = field(default_factory=lambda: {True: set(), False: set()})  # see `is_gone`
 
     def places(self, direct: Container[Key] = ()) -> dict[Key, Place]:
         changed = {key: place for side in self.sides.values() for key, place in side.changed.items()}
-        return {key: place for key, place in changed.items() if key not in direct}
+        left_out = self.gone[True] | self.gone[False]
+        return {key: place for key, place in changed.items() if key not in direct and key not in left_out}
+
+    def leaves_behind(self, outcome: bool, now: State) -> bool:
+        """Note what a side that is over does not lead to any more; whether that is something else than before."""
+        changed = [item for side in self.sides.values() for item in side.changed.items()]
+        reached = now.owners() | now.led_to
+        gone = {key for key, place in changed if key not in now.values and is_gone(place, reached, now)}
+        is_new, self.gone[outcome] = gone != self.gone[outcome], gone
+        return is_new
 
     def recorded(self, outcome: bool) -> int:
         """In which pass a side was recorded last; 0 before that."""

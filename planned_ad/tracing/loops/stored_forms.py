@@ -173,3 +173,15 @@ class Array(InMemory):
     def item(self, owner: TracedList | None, row: Any) -> Any:
         assert self.memory is not None
         return self.memory[(row, ...)]
+
+
+@dataclass
+class OneOfArrays(Array):
+    """Which one of several arrays, as data say: a copy, which stands for them all."""
+
+    def item(self, owner: TracedList | None, row: Any) -> Any:
+        assert self.memory is not None and self.copy is not None
+        recorder = self.memory.recorder
+        found = recorder.array(self.memory[(row, ...)].read())
+        recorder.copies.made(found.storage, self.copy)
+        return found

@@ -15,7 +15,7 @@ import itertools
 import math
 import sys
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from ...python.source import current_line
 from ...python.written_calls import chosen_row, item_count, item_of, items_of_loop
 from ...tape.guards import RAISES
 from ..lengths.elements import RunTime
+from ..record.aliases import NONE, Copy
 from ..record.recorder import Recorder
 from ..record.storage import Storage
 from ..values.array_tracer import ArrayTracer
@@ -41,9 +42,12 @@ from .held import is_made_of_attributes, is_number, number_type
 from .iteration import Sequence
 from .letters import CODE, PLAIN, Letter, has_letters, is_text_or_member, letters_of
 from .short_runs import place_asked_for, short_run
-from .stored_forms import Array, Number
+from .stored_forms import Array, Number, OneOfArrays
 from .table_items import MOST_LISTS, Table, is_same, lists_among
 from .traced_list import TracedList
+
+if TYPE_CHECKING:
+    from ..record.decisions import Site
 
 VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 HOLDERS = (list, tuple, str, collections.deque, *VIEWS)
@@ -53,6 +57,7 @@ NUMBERS = {float: np.float64, int: np.int64, bool: np.bool_}
 MOST_ITEMS = 1 << 20  # of a table that is read by several keys
 MOST_KEYS = 1 << 18  # that one may be
 MOST_CHOSEN = 16  # numbers of which data choose one by comparisons
+ARRAYS = 7  # beside the offset of an instruction, which is even: reading one of several arrays
 MOST_TESTED = 4  # other items, each for a branch
 MOST = 1 << 62  # of an integer in a table
 
@@ -122,6 +127,9 @@ def item_replacements(recorder: Recorder) -> dict[int, object]:
             number = chosen_number(recorder, row.items, row.place)
             if number is not None:
                 return number
+            array = chosen_array(recorder, (frame.f_code, frame.f_lasti), row)
+            if array is not None and count == len(keys):
+                return array
             if recorder.scopes.depth and len(row.items) <= MOST_TESTED:
                 recorder.lay_down_lists()  # whose items are in memory, where that serves
                 recorder.follow_lists(with_attributes(frame.f_locals.values()))
@@ -426,6 +434,17 @@ def chosen_number(recorder: Recorder, items: collections.abc.Sequence[Any], plac
     return ScalarTracer(recorder, chosen, form.is_python, form.types)
 
 
+def chosen_array(recorder: Recorder, site: Site, row: ChosenRow) -> Any:
+    """Which one of some arrays data choose; None where they are something else, or too many, or may be written to."""
+    items, copies = row.items, (site[0], site[1] + ARRAYS)
+    if type(row.place) is not ScalarTracer or len(items) > MOST_CHOSEN or {*map(type, items)} != {ArrayTracer}:
+        return None
+    if len({(item.shape, item.dtype) for item in items}) > 1 or not recorder.scopes.may_try(copies):
+        return None
+    column = arrays_laid_down(recorder, items)
+    return None if column is None else column.item(None, row.place)
+
+
 def may_be_rows(recorder: Recorder) -> bool:
     """Whether what is read here may be another object each time: unless code was met that asks which one it has."""
     frame = user_frame(sys._getframe(1))
@@ -437,14 +456,26 @@ def may_be_rows(recorder: Recorder) -> bool:
 
 
 def arrays_laid_down(recorder: Recorder, items: collections.abc.Sequence[Any]) -> HandedOn | None:
-    """Arrays of one shape, to which nobody may write, in one array."""
+    """Arrays of one shape in one array; to one that is taken from there nobody may write, nor to those in it."""
     shape, dtype = items[0].shape, items[0].dtype
     are_alike = shape and all((item.shape, item.dtype) == (shape, dtype) for item in items)
-    if not are_alike or not all(item.storage.captured for item in items) or not may_be_rows(recorder):
+    if not are_alike or not may_be_rows(recorder):
         return None
     memory = recorder.call(np.array, (list(items),), {})
-    memory.storage.chosen = True
-    return Array(dtype, shape, memory=memory)
+    if all(item.storage.captured for item in items):
+        memory.storage.chosen = True
+        return Array(dtype, shape, memory=memory)
+    frame = user_frame(sys._getframe(1))
+    assert frame is not None
+    decisions, site = recorder.scopes.decisions, (frame.f_code, frame.f_lasti)
+
+    def refuse(reason: str, is_first: bool) -> BaseException:
+        decisions.plain.add(site)
+        recorder.watch.off()
+        return recorder.scopes.restart()
+
+    names = NONE.union(*(recorder.copies.names(item.storage) for item in items))
+    return OneOfArrays(dtype, shape, memory=memory, copy=Copy(names, NONE, refuse))
 
 
 @dataclass

@@ -87,6 +87,19 @@ def as_strided(recorder, x, shape=None, strides=None, subok=False, writeable=Tru
     return recorder.seen(a, geometry)
 
 
+def shape_as_known(recorder, shape):
+    """A shape, to be compared: of extents that are data what computes them."""
+    return tuple(recorder.value_of(n) if recorder.is_scalar(n) else n for n in shape)
+
+
+@implements(np.broadcast_shapes)
+def broadcast_shapes(recorder, *shapes):
+    """Of shapes with extents that are data, where all are the same."""
+    if len({shape_as_known(recorder, shape) for shape in shapes}) > 1:
+        raise unsupported("np.broadcast_shapes of extents known at run time only", "give arrays of one shape")
+    return tuple(shapes[0])
+
+
 @implements(np.broadcast_arrays)
 def broadcast_arrays(recorder, *args, subok=False):
     """Repeated elements are read-only (NumPy warns); known numbers stay known."""

@@ -12,9 +12,9 @@ import scipy.special
 from numpy._core._multiarray_umath import _array_converter  # type: ignore[attr-defined]
 
 from ...python.shadows import VENDORED
-from ..lengths.functions import broadcast_shapes
 from ..lengths.varying import VaryingArray
 from ..numpy_functions.ranks import rankdata
+from ..numpy_functions.shapes import broadcast_shapes
 from ..record.dispatch import CALLERS, FUNCTIONS
 from ..record.traced import TracedArray
 from .bottleneck_functions import of_bottleneck
