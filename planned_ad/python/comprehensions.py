@@ -32,6 +32,7 @@ from .instructions import (
     puts_items_elsewhere,
     reads_items,
     runs_over_what_is_there,
+    takes_all,
     takes_item_at,
 )
 from .source_text import (
@@ -47,8 +48,10 @@ from .source_text import (
 )
 from .statements import asks_again
 from .written_calls import (
+    BETWEEN,
     COLLECTED,
     CONTAINER,
+    COPIED,
     DISPLAY,
     EACH,
     GET,
@@ -65,6 +68,7 @@ from .written_calls import (
     RUN,
     SORT,
     TABLE,
+    WHOLE,
 )
 
 KINDS = ("list", "tuple")
@@ -78,6 +82,7 @@ BUILD_LIST, BUILD_SET, MAP_ADD, DICT_MERGE, IS_OP, LOAD_CONST = (
     dis.opmap[name] for name in ("BUILD_LIST", "BUILD_SET", "MAP_ADD", "DICT_MERGE", "IS_OP", "LOAD_CONST")
 )
 BUILD_MAPS = [dis.opmap[name] for name in ("BUILD_MAP", "BUILD_CONST_KEY_MAP") if name in dis.opmap]
+RUNNING = frozenset({"sum", "min", "max", "any", "all", "enumerate", "zip"})  # ask nothing but items of an argument
 SCOPED = frozenset({"super", "__class__", "locals", "vars", "dir", "eval", "exec"})  # see where they are written
 
 
@@ -113,10 +118,10 @@ def _is_concerned(code: types.CodeType) -> bool:
         BUILD_LIST in operations
         or BUILD_SET in operations
         or _makes_dicts(code)
-        or not {*KINDS, *CONTAINERS, "sort", "index", "dict"}.isdisjoint(code.co_names)
+        or not {*KINDS, *CONTAINERS, "sort", "index", "dict", "copy"}.isdisjoint(code.co_names)
     ):
         return True
-    if runs_over_what_is_there(code) or puts_items_elsewhere(code) or asks_again(code):
+    if runs_over_what_is_there(code) or puts_items_elsewhere(code) or asks_again(code) or takes_all(code):
         return True
     if IS_OP in operations and any(b == IS_OP and a != LOAD_CONST for a, b in itertools.pairwise(operations)):
         return True
@@ -258,6 +263,8 @@ class _Written(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)
+        if isinstance(node.func, ast.Name) and node.func.id in RUNNING:
+            node.args = list(map(_between, node.args))
         if isinstance(node.func, ast.Name) and node.func.id == "dict":
             for keyword in node.keywords:
                 keyword.value = _displayed(keyword.value)
@@ -269,6 +276,8 @@ class _Written(ast.NodeTransformer):
             found = _call(SORT, node, node.func.value)
             found.keywords = node.keywords
             return found
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "copy" and not node.args and not node.keywords:
+            return _call(COPIED, node, node.func.value)
         is_plain = len(node.args) == 1 and not node.keywords and not isinstance(node.args[0], ast.Starred)
         if is_plain and getattr(node.func, "id", "") == "len" and _is_item(node.args[0]):
             return _call(LENGTH, node, node.func, *node.args[0].args)  # type: ignore[attr-defined]
@@ -315,6 +324,8 @@ class _Written(ast.NodeTransformer):
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         self.generic_visit(node)
+        if isinstance(node.ctx, ast.Load) and _is_whole(node.slice):
+            return _call(WHOLE, node, node.value)
         if not self.items or not isinstance(node.ctx, ast.Load) or isinstance(node.slice, ast.Slice):
             return node
         if isinstance(node.slice, ast.Tuple) and any(isinstance(e, ast.Slice | ast.Starred) for e in node.slice.elts):
@@ -351,7 +362,16 @@ def _stands_alone(node: ast.ListComp | ast.DictComp) -> bool:
 def _run(items: ast.expr) -> ast.expr:
     """What a loop runs over, if not what a call gives that has no list."""
     is_other = isinstance(items, ast.Call) and getattr(items.func, "id", "") in NO_LISTS
+    items = _between(items)
     return items if is_other else _call(RUN, items, items)
+
+
+def _between(items: ast.expr) -> ast.expr:
+    """A slice of which nothing is asked but its items, one after the other."""
+    if not (isinstance(items, ast.Subscript) and isinstance(items.slice, ast.Slice) and items.slice.step is None):
+        return items
+    none = ast.copy_location(ast.Constant(None), items)
+    return _call(BETWEEN, items, items.value, items.slice.lower or none, items.slice.upper or none)
 
 
 def _of_each(node: ast.GeneratorExp) -> ast.GeneratorExp:
@@ -360,6 +380,10 @@ def _of_each(node: ast.GeneratorExp) -> ast.GeneratorExp:
         if generator.ifs and not generator.is_async:
             generator.iter = _call(EACH, generator.iter, generator.iter)
     return node
+
+
+def _is_whole(key: ast.expr) -> bool:
+    return isinstance(key, ast.Slice) and key.lower is key.upper is key.step is None
 
 
 def _is_item(node: ast.expr) -> bool:

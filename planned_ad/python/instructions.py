@@ -21,6 +21,7 @@ PARTS = {  # of instructions that are two; each part is of one of the two names
 SAME = {"LOAD_FAST_BORROW": "LOAD_FAST", "LOAD_FAST_CHECK": "LOAD_FAST", "LOAD_SMALL_INT": "LOAD_CONST"}
 GIVING = frozenset({"keys", "values", "items", "tolist", "list", "tuple", "sorted"})  # calls that give what is there
 DO_NOTHING = frozenset({"CACHE", "NOT_TAKEN"})
+SLICES = ("BUILD_SLICE", "BINARY_SLICE")
 READS_ITEMS = dis.opmap.get("BINARY_SUBSCR", dis.opmap["BINARY_OP"])
 CONTAINS = dis.opmap["CONTAINS_OP"]
 SUBSCRIPT = next((k for k, (name, _) in enumerate(dis._nb_ops) if name == "NB_SUBSCR"), None)  # type: ignore[attr-defined]
@@ -51,6 +52,19 @@ def _named(code: types.CodeType, one: dis.Instruction, name: str) -> dis.Instruc
     if name == "LOAD_FAST" and one.argval in code.co_cellvars + code.co_freevars:
         name = "LOAD_CLOSURE"
     return one if name == one.opname else one._replace(opname=name)
+
+
+def takes_all(code: types.CodeType) -> bool:
+    """Whether there is a slice of all items, `items[:]`, in it."""
+    found = instructions_of(code)
+    if any(one.opname == "LOAD_CONST" and one.argval == slice(None) for one in found):
+        return True
+    triples = zip(found, found[1:], found[2:])
+    return any(
+        a.argval is b.argval is None and c.opname in SLICES
+        for a, b, c in triples
+        if a.opname == b.opname == "LOAD_CONST"
+    )
 
 
 @functools.lru_cache(1024)

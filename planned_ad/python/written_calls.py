@@ -16,6 +16,8 @@ IS_ONE, ONE = "__planned_ad_is_one__", "__planned_ad_one__"
 ITSELF, IS_NONE, SORT = "__planned_ad_itself__", "__planned_ad_is_none__", "__planned_ad_sort__"
 INDEX, EACH = "__planned_ad_index__", "__planned_ad_each__"
 ITEM, ROW, LENGTH = "__planned_ad_item__", "__planned_ad_row__", "__planned_ad_length__"
+WHOLE, COPIED = "__planned_ad_whole__", "__planned_ad_copied__"
+BETWEEN = "__planned_ad_between__"
 HAS, GET, RUN = "__planned_ad_has__", "__planned_ad_get__", "__planned_ad_run__"
 
 
@@ -114,8 +116,24 @@ def items_of_loop(items: Any) -> Any:
     return items
 
 
+def whole(items: Any) -> Any:
+    """What `items[:]` stands for; the tracer has its own."""
+    return items[:]
+
+
+def copied(items: Any) -> Any:
+    """What `items.copy()` stands for; the tracer has its own."""
+    return items.copy()
+
+
+def items_between(items: Any, start: Any, stop: Any) -> Any:
+    """What a loop runs over that runs over `items[start:stop]`; the tracer has its own."""
+    return items[start:stop]
+
+
 HELPERS: dict[str, Any] = {
     SORT: sort, COLLECTED: collected, DISPLAY: display, RECORD: record, TABLE: dict_made, CONTAINER: made_container,
     ITSELF: itself, IS_NONE: is_none, EXITS: exits, ITEM: item_of, ROW: chosen_row, LENGTH: item_count, INDEX: index,
     IS_ONE: are_one, ONE: SAME, EACH: tested_items, HAS: is_in, GET: item_or_default, RUN: items_of_loop, ENDLESS: True,
+    WHOLE: whole, COPIED: copied, BETWEEN: items_between,
 }  # fmt: skip

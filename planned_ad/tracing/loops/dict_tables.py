@@ -411,19 +411,24 @@ class DictTable(ListInTrace):
         key, place = self._key_at(row)
         return key, self._value(place)
 
+    def _view(self, item: Callable[[Any], Any], are_keys: bool = False) -> Any:
+        """In the order that data say; of a dict that has been given no key so far, nothing."""
+        is_empty = self.room.is_ordered and not self.room.kinds
+        return {}.keys() if is_empty else OrderedView(self, item, are_keys)
+
     def keys(self) -> Any:
         if self.room.order is None:
-            return OrderedView(self, lambda row: self._key_at(row)[0], are_keys=True)
+            return self._view(lambda row: self._key_at(row)[0], are_keys=True)
         return dict.fromkeys(self._keys()).keys()
 
     def values(self) -> Any:
         if self.room.order is None:
-            return OrderedView(self, lambda row: self._item_at(row)[1])
+            return self._view(lambda row: self._item_at(row)[1])
         return DictView(self._keys(), read_if_unchanged(self), with_keys=False)
 
     def items(self) -> Any:
         if self.room.order is None:
-            return OrderedView(self, self._item_at)
+            return self._view(self._item_at)
         return DictView(self._keys(), read_if_unchanged(self), with_keys=True)
 
     def traced(self) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import copy
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import control
-from ...python.written_calls import collected, display, index, made_container, record, tested_items
+from ...python.written_calls import collected, copied, display, index, made_container, record, tested_items, whole
 from ...tape.guards import RAISES
 from ..values.loop_index import plain_or_traced
 from ..values.python_errors import is_caught
@@ -34,6 +35,7 @@ SEQUENCES = frozenset({  # of arrays, which are more than rows of one array
     np.block, np.broadcast_arrays, np.choose, np.dstack, np.linalg.multi_dot, np.lexsort, np.meshgrid, np.piecewise,
     np.select, np.unstack, np.atleast_1d, np.atleast_2d, np.atleast_3d, np.ix_,
 })  # fmt: skip
+INNER = 9  # beside the offset of an instruction, which is even: lists in one that is copied with them
 
 
 class ItemByItem:
@@ -55,7 +57,29 @@ def list_replacements(recorder: Recorder) -> dict[int, object]:
 
     def collect(items: Any, kind: Any = list) -> Any:
         frame = sys._getframe(1)
-        site = (frame.f_code, frame.f_lasti)
+        return made_of((frame.f_code, frame.f_lasti), items, kind)
+
+    def take_all(items: Any) -> Any:
+        frame = sys._getframe(1)
+        return made_of((frame.f_code, frame.f_lasti), items, list) if type(items) is list else items[:]
+
+    def take_copy(items: Any) -> Any:
+        frame = sys._getframe(1)
+        return made_of((frame.f_code, frame.f_lasti), items, list) if type(items) is list else items.copy()
+
+    def take_deep_copy(x: Any, memo: Any = None) -> Any:
+        if type(x) is not list or memo is not None or not x:
+            return copy.deepcopy(x, memo)
+        frame = sys._getframe(1)
+        code, offset = frame.f_code, frame.f_lasti
+        kinds = {*map(type, x)}
+        if kinds == {list} and all(is_number(item) for row in x for item in row):
+            x = [made_of((code, offset + INNER), row, list) for row in x]
+        elif not all(map(is_number, x)):
+            return copy.deepcopy(x)
+        return made_of((code, offset), x, list)
+
+    def made_of(site: Site, items: Any, kind: Any) -> Any:
         if kind is not list and kind is not tuple:
             return kind(items)
         if are_rows_of_data(items) and kind is list:
@@ -153,7 +177,8 @@ def list_replacements(recorder: Recorder) -> dict[int, object]:
 
     return {
         id(collected): collect, id(display): show, id(record): show_record, id(made_container): make_container,
-        id(index): find, id(tested_items): followed_items, id(np.fromiter): fromiter,
+        id(index): find, id(tested_items): followed_items, id(whole): take_all,
+        id(copied): take_copy, id(copy.deepcopy): take_deep_copy, id(np.fromiter): fromiter,
     }  # fmt: skip
 
 

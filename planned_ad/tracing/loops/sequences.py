@@ -18,6 +18,7 @@ import numpy as np
 
 from ... import control
 from ...regions.affine import Affine, exact, ragged
+from ...python.written_calls import items_between
 from ...tape.tape import Value
 from ..lengths.elements import UNBOUNDED, Length, RunTime
 from ..lengths.ragged import RaggedArray
@@ -465,7 +466,7 @@ def arranged(arrange: Callable[..., Any]) -> Callable[..., Any]:
     """`itertools.combinations` and its like: which items an iteration takes stands in a table."""
 
     def ours(recorder: Recorder, items: Any, /, r: Any = None) -> Any:
-        sequence = None if type(items) is TracedList else pool_of(recorder, items)
+        sequence = pool_of(recorder, items)
         if sequence is None or type(sequence.length) is not int or type(r) is not int or not r:
             return arrange(items) if r is None else arrange(items, r)
         table = table_of(recorder, tuple(arrange(builtins.range(sequence.length), r)))
@@ -478,8 +479,30 @@ def arranged(arrange: Callable[..., Any]) -> Callable[..., Any]:
     return ours
 
 
+def between(recorder: Recorder, items: Any, start: Any, stop: Any) -> Any:
+    """What a loop runs over that runs over `items[start:stop]`, of a list, with bounds that other loops move."""
+    if type(items) not in (list, tuple, TracedList) or LoopIndex not in (type(start), type(stop)):
+        return items[start:stop]
+    pool = pool_of(recorder, items)
+    length = None if pool is None else pool.length
+    ends = (0 if start is None else start, length if stop is None else stop)
+    if type(length) is not int or not all(lies_within(recorder, end, length) for end in ends):
+        return items[start:stop]
+    places = range_(recorder, *ends).sequence()
+    return once(recorder, places.length, lambda k: pool.item(places.item(k)), (*places.holders, *pool.holders))
+
+
+def lies_within(recorder: Recorder, end: Any, length: int) -> bool:
+    """Whether a bound of a slice is where it says, neither counted from the end nor beyond it."""
+    if type(end) is not LoopIndex:
+        return type(end) is int and 0 <= end <= length
+    least, most = recorder.scopes.bounds(end.expression)
+    return 0 <= least and most <= length
+
+
 # The built-ins that loops run over, and what makes ours: ``make(recorder, *arguments)``.
 SEQUENCES: dict[Any, Callable[..., Any]] = {
+    items_between: between,
     builtins.range: range_,
     builtins.enumerate: enumerate_,
     builtins.zip: zip_,

@@ -113,12 +113,17 @@ def choosing(recorder: Recorder, function: Callable[..., Any], compare: np.ufunc
         if not is_generator_expression(items):
             return joined(recorder, (item for item in items[1:]), items[0], better)
         types = recorder.scopes.decisions.best.get(site)
+        if type(types) is tuple:
+            return best_tuple(((item,) for item in items), types, options)[0]
         if types is not None:
             return best_tuple(items, types, options)
 
         def first_or_better(best: Any, item: Any) -> Any:
             if type(item) is tuple and recorder.scopes.depth and is_lexicographic(item, item):
                 recorder.scopes.decisions.best[site] = [min(types_of(part), key=str) for part in item]
+                raise recorder.scopes.restart()
+            if best is None and is_of_moving_length(recorder) and is_scalar(recorder, item):
+                recorder.scopes.decisions.best[site] = (min(types_of(item), key=str),)
                 raise recorder.scopes.restart()
             best = decided(best)
             return item if best is None else better(best, item)
@@ -146,6 +151,12 @@ def choosing(recorder: Recorder, function: Callable[..., Any], compare: np.ufunc
         return tuple(best)
 
     return choose
+
+
+def is_of_moving_length(recorder: Recorder) -> bool:
+    """Whether the innermost loop runs another number of times in each iteration of those around."""
+    loops = [scope.loop for scope in recorder.scopes.open if scope.loop is not None]
+    return len(loops) > 1 and type(loops[-1].trips) is not int
 
 
 def precedes(recorder: Recorder, compare: np.ufunc, item: tuple[Any, ...], best: tuple[Any, ...]) -> Any:
