@@ -28,11 +28,11 @@ from .exit_syntax import ENDLESS, Exits, has, is_endless
 from .instructions import (
     asks_at,
     asks_whether_in_at,
+    has_whole_slices,
     instructions_of,
     puts_items_elsewhere,
     reads_items,
     runs_over_what_is_there,
-    takes_all,
     takes_item_at,
 )
 from .source_text import (
@@ -121,7 +121,7 @@ def _is_concerned(code: types.CodeType) -> bool:
         or not {*KINDS, *CONTAINERS, "sort", "index", "dict", "copy"}.isdisjoint(code.co_names)
     ):
         return True
-    if runs_over_what_is_there(code) or puts_items_elsewhere(code) or asks_again(code) or takes_all(code):
+    if runs_over_what_is_there(code) or puts_items_elsewhere(code) or asks_again(code) or has_whole_slices(code):
         return True
     if IS_OP in operations and any(b == IS_OP and a != LOAD_CONST for a, b in itertools.pairwise(operations)):
         return True

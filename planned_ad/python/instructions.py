@@ -54,7 +54,7 @@ def _named(code: types.CodeType, one: dis.Instruction, name: str) -> dis.Instruc
     return one if name == one.opname else one._replace(opname=name)
 
 
-def takes_all(code: types.CodeType) -> bool:
+def has_whole_slices(code: types.CodeType) -> bool:
     """Whether there is a slice of all items, `items[:]`, in it."""
     found = instructions_of(code)
     if any(one.opname == "LOAD_CONST" and one.argval == slice(None) for one in found):

@@ -116,7 +116,7 @@ def items_of_loop(items: Any) -> Any:
     return items
 
 
-def whole(items: Any) -> Any:
+def all_items(items: Any) -> Any:
     """What `items[:]` stands for; the tracer has its own."""
     return items[:]
 
@@ -135,5 +135,5 @@ HELPERS: dict[str, Any] = {
     SORT: sort, COLLECTED: collected, DISPLAY: display, RECORD: record, TABLE: dict_made, CONTAINER: made_container,
     ITSELF: itself, IS_NONE: is_none, EXITS: exits, ITEM: item_of, ROW: chosen_row, LENGTH: item_count, INDEX: index,
     IS_ONE: are_one, ONE: SAME, EACH: tested_items, HAS: is_in, GET: item_or_default, RUN: items_of_loop, ENDLESS: True,
-    WHOLE: whole, COPIED: copied, BETWEEN: items_between,
+    WHOLE: all_items, COPIED: copied, BETWEEN: items_between,
 }  # fmt: skip

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import control
-from ...python.written_calls import collected, copied, display, index, made_container, record, tested_items, whole
+from ...python.written_calls import all_items, collected, copied, display, index, made_container, record, tested_items
 from ...tape.guards import RAISES
 from ..values.loop_index import plain_or_traced
 from ..values.python_errors import is_caught
@@ -177,7 +177,7 @@ def list_replacements(recorder: Recorder) -> dict[int, object]:
 
     return {
         id(collected): collect, id(display): show, id(record): show_record, id(made_container): make_container,
-        id(index): find, id(tested_items): followed_items, id(whole): take_all,
+        id(index): find, id(tested_items): followed_items, id(all_items): take_all,
         id(copied): take_copy, id(copy.deepcopy): take_deep_copy, id(np.fromiter): fromiter,
     }  # fmt: skip
 

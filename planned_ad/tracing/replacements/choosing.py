@@ -113,8 +113,6 @@ def choosing(recorder: Recorder, function: Callable[..., Any], compare: np.ufunc
         if not is_generator_expression(items):
             return joined(recorder, (item for item in items[1:]), items[0], better)
         types = recorder.scopes.decisions.best.get(site)
-        if type(types) is tuple:
-            return best_tuple(((item,) for item in items), types, options)[0]
         if types is not None:
             return best_tuple(items, types, options)
 
@@ -131,10 +129,12 @@ def choosing(recorder: Recorder, function: Callable[..., Any], compare: np.ufunc
         best = decided(joined(recorder, items, None, first_or_better))
         return function((), **options) if best is None else best
 
-    def best_tuple(items: Any, types: list[Any], options: dict[str, Any]) -> Any:
-        """Of tuples of numbers of these types, which a loop gives: numbers, and whether there was one."""
+    def best_tuple(items: Any, types: list[Any] | tuple[Any], options: dict[str, Any]) -> Any:
+        """Of tuples of numbers of these types, or of numbers, which a loop gives; and whether there was one."""
+        are_numbers = type(types) is tuple
 
         def first_or_better(best: tuple[Any, ...], item: Any) -> tuple[Any, ...]:
+            item = (item,) if are_numbers else item
             if type(item) is not tuple or not is_lexicographic(best[1:], item):
                 raise recorder.scopes.unroll_innermost("compares tuples of other numbers", recorder.builder.line)
             takes = precedes(recorder, compare, item, best[1:])
@@ -148,7 +148,7 @@ def choosing(recorder: Recorder, function: Callable[..., Any], compare: np.ufunc
             recorder.scopes.require_after(recorder.value_of(is_there), RAISES)
         elif not is_there:
             return function((), **options)
-        return tuple(best)
+        return best[0] if are_numbers else tuple(best)
 
     return choose
 

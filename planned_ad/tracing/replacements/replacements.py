@@ -22,9 +22,9 @@ from ..loops.exits import exit_replacements
 from ..loops.followed_dicts import dict_replacements
 from ..loops.heaps import heap_replacements
 from ..loops.list_functions import call_on_lists, has_list, list_replacements
+from ..loops.loop_builtins import SEQUENCES
 from ..loops.membership import membership_replacements
 from ..loops.none_or_value import decided
-from ..loops.sequences import SEQUENCES
 from ..loops.tables import item_replacements
 from ..record.dispatch import FUNCTIONS, HANDLERS, standing_in
 from ..record.recorder import Recorder
