@@ -23,7 +23,9 @@ import functools
 import itertools
 import types
 from collections.abc import Collection
+from typing import Any
 
+from .choices_of_names import COMPREHENSIONS, FUNCTIONS, Bound, has_choices, is_choice
 from .exit_syntax import ENDLESS, Exits, has, is_endless
 from .instructions import (
     asks_at,
@@ -54,6 +56,7 @@ from .written_calls import (
     COPIED,
     DISPLAY,
     EACH,
+    EITHER,
     GET,
     HAS,
     INDEX,
@@ -82,6 +85,7 @@ BUILD_LIST, BUILD_SET, MAP_ADD, DICT_MERGE, IS_OP, LOAD_CONST = (
     dis.opmap[name] for name in ("BUILD_LIST", "BUILD_SET", "MAP_ADD", "DICT_MERGE", "IS_OP", "LOAD_CONST")
 )
 BUILD_MAPS = [dis.opmap[name] for name in ("BUILD_MAP", "BUILD_CONST_KEY_MAP") if name in dis.opmap]
+CONCERNS = (runs_over_what_is_there, puts_items_elsewhere, asks_again, has_whole_slices, has_choices)
 RUNNING = frozenset({"sum", "min", "max", "any", "all", "enumerate", "zip"})  # ask nothing but items of an argument
 SCOPED = frozenset({"super", "__class__", "locals", "vars", "dir", "eval", "exec"})  # see where they are written
 
@@ -121,7 +125,7 @@ def _is_concerned(code: types.CodeType) -> bool:
         or not {*KINDS, *CONTAINERS, "sort", "index", "dict", "copy"}.isdisjoint(code.co_names)
     ):
         return True
-    if runs_over_what_is_there(code) or puts_items_elsewhere(code) or asks_again(code) or has_whole_slices(code):
+    if any(asked(code) for asked in CONCERNS):
         return True
     if IS_OP in operations and any(b == IS_OP and a != LOAD_CONST for a, b in itertools.pairwise(operations)):
         return True
@@ -206,7 +210,21 @@ def _compiled(
 
 class _Written(ast.NodeTransformer):
     def __init__(self, nones: bool, items: bool):
+        self.bound = Bound()
         self.nones, self.items = nones, items  # whether `is None` and what is read by an index are written too
+
+    def visit(self, node: ast.AST) -> Any:
+        if not isinstance(node, FUNCTIONS + COMPREHENSIONS):
+            return super().visit(node)
+        self.bound.enter(node)
+        found = super().visit(node)
+        self.bound.leave()
+        return found
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
+        is_choice_of_bound = is_choice(node) and self.bound.has(node)
+        self.generic_visit(node)
+        return _call(EITHER, node, node.test, node.body, node.orelse) if is_choice_of_bound else node
 
     def visit_List(self, node: ast.List) -> ast.expr:
         self.generic_visit(node)

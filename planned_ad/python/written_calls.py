@@ -17,7 +17,7 @@ ITSELF, IS_NONE, SORT = "__planned_ad_itself__", "__planned_ad_is_none__", "__pl
 INDEX, EACH = "__planned_ad_index__", "__planned_ad_each__"
 ITEM, ROW, LENGTH = "__planned_ad_item__", "__planned_ad_row__", "__planned_ad_length__"
 WHOLE, COPIED = "__planned_ad_whole__", "__planned_ad_copied__"
-BETWEEN = "__planned_ad_between__"
+BETWEEN, EITHER = "__planned_ad_between__", "__planned_ad_either__"
 HAS, GET, RUN = "__planned_ad_has__", "__planned_ad_get__", "__planned_ad_run__"
 
 
@@ -131,9 +131,14 @@ def items_between(items: Any, start: Any, stop: Any) -> Any:
     return items[start:stop]
 
 
+def either(test: Any, one: Any, other: Any) -> Any:
+    """What `one if test else other` stands for, of which both are there already; the tracer has its own."""
+    return one if test else other
+
+
 HELPERS: dict[str, Any] = {
     SORT: sort, COLLECTED: collected, DISPLAY: display, RECORD: record, TABLE: dict_made, CONTAINER: made_container,
     ITSELF: itself, IS_NONE: is_none, EXITS: exits, ITEM: item_of, ROW: chosen_row, LENGTH: item_count, INDEX: index,
     IS_ONE: are_one, ONE: SAME, EACH: tested_items, HAS: is_in, GET: item_or_default, RUN: items_of_loop, ENDLESS: True,
-    WHOLE: all_items, COPIED: copied, BETWEEN: items_between,
+    WHOLE: all_items, COPIED: copied, BETWEEN: items_between, EITHER: either,
 }  # fmt: skip

@@ -260,7 +260,9 @@ class LoopTrace:
             try:
                 stores += carry.leave(self.recorder, new, self.index)
             except NotCarried as problem:
-                if str(problem) or not (may_be_widened(carry) or has_letters(carry)):
+                if is_dead(place):
+                    self.carries[key] = Nothing()
+                elif str(problem) or not (may_be_widened(carry) or has_letters(carry)):
                     raise self.unrolled(str(problem) or f"changes the type of `{place.name}`") from None
                 failed[key] = (place, old, new)
         return stores, failed
@@ -271,6 +273,8 @@ class LoopTrace:
 
     def join(self, failed: dict[Key, tuple[Place, Any, Any]]) -> None:
         for key, (place, old, new) in failed.items():
+            if isinstance(self.carries.get(key), Nothing):
+                continue
             old = self.origin.as_it_was(old)
             self.joiner.note_what_failed(place, self.carries.get(key))
             holder = self.growth.holder(new)

@@ -18,6 +18,7 @@ import numpy as np
 from scipy import special
 
 from ... import control
+from ...python.written_calls import either
 from ..complex.pairs import complex_from
 from ..lengths.varying import VaryingArray
 from ..loops.consumers import assigns, is_generator_expression, joined
@@ -40,7 +41,7 @@ from ..values.loop_index import LoopIndex, plain_or_traced
 from ..values.number_types import is_of, types_of
 from ..values.python_errors import raise_as_math, require_integer
 from ..values.scalar_tracer import ScalarTracer
-from .choosing import choosing, is_axis, is_scalar
+from .choosing import choice, choosing, is_axis, is_scalar
 from .made_later import Later, later
 from .stand_ins import StandIn
 
@@ -481,9 +482,8 @@ def builtin_replacements(recorder: Recorder) -> dict[int, object]:
         return pow(*numbers) if mod is None else pow(*map(recorder.known_integer, map(plain_or_traced, numbers)))
 
     return {
-        id(pow): power,
         id(max): choosing(recorder, max, np.greater), id(min): choosing(recorder, min, np.less),
-        id(sum): total, id(len): length,
+        id(either): choice(recorder), id(pow): power, id(sum): total, id(len): length,
         id(isinstance): is_instance, id(issubclass): is_subclass,
         id(hasattr): has_attribute, id(getattr): attribute, id(functools.reduce): reduce,
         id(callable): is_callable,

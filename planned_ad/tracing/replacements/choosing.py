@@ -153,6 +153,24 @@ def choosing(recorder: Recorder, function: Callable[..., Any], compare: np.ufunc
     return choose
 
 
+def choice(recorder: Recorder) -> Callable[..., Any]:
+    """What stands for `one if test else other`, of which both are there already: of numbers of one type no branch."""
+
+    def choose(test: Any, one: Any, other: Any) -> Any:
+        test = decided(test)
+        if type(test) is not ScalarTracer or test.is_known or not is_number(recorder, one, other):
+            return one if test else other
+        types = types_of(one) | types_of(other)
+        is_float = all(dtype.kind == "f" for dtype, _ in types)
+        if len(types) > 1 or not (is_float or recorder.scopes.depth):
+            return one if test else other
+        recorder.mark()
+        truth = test if test.dtype.kind == "b" else elementwise(recorder, np.not_equal, (test, 0), is_operator=True)
+        return where(recorder, truth, one, other)
+
+    return choose
+
+
 def is_of_moving_length(recorder: Recorder) -> bool:
     """Whether the innermost loop runs another number of times in each iteration of those around."""
     loops = [scope.loop for scope in recorder.scopes.open if scope.loop is not None]
