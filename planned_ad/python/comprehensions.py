@@ -57,6 +57,7 @@ from .written_calls import (
     DISPLAY,
     EACH,
     EITHER,
+    FIRST,
     GET,
     HAS,
     INDEX,
@@ -122,7 +123,7 @@ def _is_concerned(code: types.CodeType) -> bool:
         BUILD_LIST in operations
         or BUILD_SET in operations
         or _makes_dicts(code)
-        or not {*KINDS, *CONTAINERS, "sort", "index", "dict", "copy"}.isdisjoint(code.co_names)
+        or not {*KINDS, *CONTAINERS, "sort", "index", "dict", "copy", "iter"}.isdisjoint(code.co_names)
     ):
         return True
     if any(asked(code) for asked in CONCERNS):
@@ -281,6 +282,8 @@ class _Written(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)
+        if _calls(node, "next") and _calls(node.args[0], "iter"):
+            return _call(FIRST, node, node.args[0].args[0])  # type: ignore[attr-defined]
         if isinstance(node.func, ast.Name) and node.func.id in RUNNING:
             node.args = list(map(_between, node.args))
         if isinstance(node.func, ast.Name) and node.func.id == "dict":
@@ -398,6 +401,12 @@ def _of_each(node: ast.GeneratorExp) -> ast.GeneratorExp:
         if generator.ifs and not generator.is_async:
             generator.iter = _call(EACH, generator.iter, generator.iter)
     return node
+
+
+def _calls(node: ast.expr, name: str) -> bool:
+    """Whether it is a call of a built-in with one argument."""
+    is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name
+    return is_call and len(node.args) == 1 and not node.keywords and not isinstance(node.args[0], ast.Starred)  # type: ignore[attr-defined]
 
 
 def _is_whole(key: ast.expr) -> bool:

@@ -18,6 +18,7 @@ INDEX, EACH = "__planned_ad_index__", "__planned_ad_each__"
 ITEM, ROW, LENGTH = "__planned_ad_item__", "__planned_ad_row__", "__planned_ad_length__"
 WHOLE, COPIED = "__planned_ad_whole__", "__planned_ad_copied__"
 BETWEEN, EITHER = "__planned_ad_between__", "__planned_ad_either__"
+FIRST = "__planned_ad_first__"
 HAS, GET, RUN = "__planned_ad_has__", "__planned_ad_get__", "__planned_ad_run__"
 
 
@@ -136,9 +137,15 @@ def either(test: Any, one: Any, other: Any) -> Any:
     return one if test else other
 
 
+def first_of_all(items: Any) -> Any:
+    """What `next(iter(items))` stands for; the tracer has its own."""
+    return next(iter(items))
+
+
 HELPERS: dict[str, Any] = {
     SORT: sort, COLLECTED: collected, DISPLAY: display, RECORD: record, TABLE: dict_made, CONTAINER: made_container,
     ITSELF: itself, IS_NONE: is_none, EXITS: exits, ITEM: item_of, ROW: chosen_row, LENGTH: item_count, INDEX: index,
     IS_ONE: are_one, ONE: SAME, EACH: tested_items, HAS: is_in, GET: item_or_default, RUN: items_of_loop, ENDLESS: True,
     WHOLE: all_items, COPIED: copied, BETWEEN: items_between, EITHER: either,
+    FIRST: first_of_all,
 }  # fmt: skip

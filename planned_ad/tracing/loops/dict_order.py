@@ -1,7 +1,7 @@
 """In which order the keys of a dict in memory were put there, where data say that: `for k in counts`.
 
-An array has the places of the keys, the first one first, and another one says how many there are. Nothing is ever taken
-from such a dict: a key that is deleted makes the trace start again with the dict as Python makes it.
+An array has the places of the keys, the first one first, and another one says how many there are. Where a key is taken
+out those behind it move up.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from ...tape.guards import RAISES
-from ..lengths.elements import RunTime
+from ...tape.tape import Value
+from ..lengths.elements import Position, RunTime, for_each, memory
 from ..record.promotion import INT
 from ..values.loop_index import plain_or_traced
 from ..values.python_errors import is_caught
@@ -67,6 +68,24 @@ class KeyOrder:
         added = apply("where", known, recorder.constant(0, INT), recorder.constant(1, INT))
         self.places[row] = ScalarTracer(recorder, found, is_python=True)
         self.count[0] = ScalarTracer(recorder, apply("add", number, added), is_python=True)
+
+    def drop(self, recorder: Recorder, place: Any, is_there: Value) -> None:
+        """A key is taken out, where it is there: those behind it move up."""
+        apply, none, one = recorder.apply, recorder.constant(-1, INT), recorder.constant(1, INT)
+        wanted = apply("where", is_there, recorder.value_of(plain_or_traced(place), INT), none)
+        length, kept = self.length(recorder), memory(recorder, "kept", (), INT, 0)
+        self.places.storage.writable_buffer(recorder)
+
+        def keep(position: Position) -> None:
+            row = recorder.builder.load(kept.whole)
+            recorder.builder.limits.note(row, 0, self.most - 1)
+            own = recorder.value_of(self.places[plain_or_traced(position.index)], INT)
+            self.places[ScalarTracer(recorder, row, is_python=True)] = ScalarTracer(recorder, own, is_python=True)
+            more = apply("where", apply("equal", own, wanted), recorder.constant(0, INT), one)
+            recorder.builder.store(kept.whole, apply("add", row, more))
+
+        for_each(recorder, length, keep)
+        self.count[0] = ScalarTracer(recorder, recorder.builder.load(kept.whole), is_python=True)
 
     def place_at(self, recorder: Recorder, row: Any) -> ScalarTracer:
         """The place of the key in a row that is known to be there."""

@@ -46,7 +46,7 @@ from .dict_views import DictView, read_if_unchanged
 from .held import Whole, is_number
 from .index_tests import written_out_for_key
 from .list_in_trace import ListInTrace
-from .none_or_value import key_with_numbers
+from .none_or_value import key_with_numbers, optional
 from .object_contents import has_attributes
 from .object_copies import refuse_truths_in
 from .short_runs import place_asked_for
@@ -264,9 +264,10 @@ class DictTable(ListInTrace):
         if self.room.form is None and self.kind is dict and self.recorder.scopes.depth:
             self._record_other_side_first()
             raise KeyError(key)  # as far as the trace is, nothing was put there
-        if is_caught(KeyError):
-            raise self.refuse()
-        self.recorder.scopes.require_after(self.recorder.value_of(found), RAISES, NOT_A_KEY)
+        if not is_caught(KeyError):
+            self.recorder.scopes.require_after(self.recorder.value_of(found), RAISES, NOT_A_KEY)
+        elif not found:
+            raise KeyError(key)
         self._read = (key, place)
         return self._value(place)
 
@@ -311,6 +312,8 @@ class DictTable(ListInTrace):
         found = self._is_there(key, place, inside)
         if type(found) is not ScalarTracer:
             return self._value(place) if found else default
+        if default is None and not isinstance(self.room.form, Array):
+            return optional(self.recorder, f"{self.label}.get", found, self._value(place))
         room = self.room.with_value(self.recorder, default) if is_number(default) else None
         if room is None:
             raise self._refuse_value(key, default)
@@ -328,16 +331,19 @@ class DictTable(ListInTrace):
     def pop(self, key: Any, *default: Any) -> Any:
         if self.room.order is not None:
             raise self._decide(replace(self.room, order=None))
-        if self.room.is_ordered:
-            raise self.refuse()
         found = self.get(key, *default) if default else self[key]
         place, inside = self._place(key)
+        there = self.recorder.value_of(self.present[place])
         if inside is None:
             self.present[place] = False
         else:
             outside = self.recorder.apply("logical_not", inside)
-            left = self.recorder.apply("logical_and", self.recorder.value_of(self.present[place]), outside)
+            left = self.recorder.apply("logical_and", there, outside)
             self.present[place] = ScalarTracer(self.recorder, left, is_python=True)
+            there = self.recorder.apply("logical_and", there, inside)
+        if self.order is not None:
+            self.order.drop(self.recorder, place, there)
+            self.recorder.flow.keys_added[self.site] += 1
         return found
 
     def __delitem__(self, key: Any) -> None:

@@ -65,6 +65,8 @@ def list_replacements(recorder: Recorder) -> dict[int, object]:
 
     def take_copy(items: Any) -> Any:
         frame = sys._getframe(1)
+        if type(items) is dict and items:
+            return followed_record(recorder, items.copy(), (frame.f_code, frame.f_lasti))
         return made_of((frame.f_code, frame.f_lasti), items, list) if type(items) is list else items.copy()
 
     def take_deep_copy(x: Any, memo: Any = None) -> Any:
@@ -136,6 +138,8 @@ def list_replacements(recorder: Recorder) -> dict[int, object]:
         if type(made) is set:
             return followed_dict(recorder, made, site)
         if type(made) in DICTS:  # what it begins with is known: so may be all that it comes to hold
+            if type(made) is dict and made:
+                return followed_record(recorder, made, site)
             return made if made else followed_dict(recorder, made, site)
         if type(made) is not collections.deque or site in decisions.plain or made.maxlen == 0:
             return made

@@ -11,7 +11,9 @@ import functools
 import sys
 from typing import Any
 
+from ...python.written_calls import first_of_all
 from ..loops.consumers import Consumer, assigns, is_generator_expression
+from ..loops.dict_tables import ordered_view
 from ..loops.letters import Letter
 from ..loops.none_or_value import NoneOrValue, decided
 from ..loops.side_effects import SideEffects
@@ -54,7 +56,13 @@ def first_item_replacements(recorder: Recorder) -> dict[int, object]:
         found = value.needed(StopIteration) if type(value) is NoneOrValue and not default else decided(value)
         return found if found is not None else builtins.next(iter(()), *default)
 
-    return {id(next): first_item}
+    def first_in_order(items: Any) -> Any:
+        view = ordered_view(items)
+        return (
+            builtins.next(builtins.iter(items)) if view is None else view.first(lambda none: builtins.next(iter(none)))
+        )
+
+    return {id(next): first_item, id(first_of_all): first_in_order}
 
 
 def first_or_this(recorder: Recorder, found: Any, item: Any) -> Any:
