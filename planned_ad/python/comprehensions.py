@@ -76,7 +76,7 @@ from .written_calls import (
 )
 
 KINDS = ("list", "tuple")
-CONTAINERS = frozenset(("deque", "defaultdict", "Counter", "OrderedDict", "set"))
+CONTAINERS = frozenset(("deque", "defaultdict", "Counter", "OrderedDict", "set", "fromkeys"))
 DISPLAYED = {"list": DISPLAY, "dict": TABLE}
 PLAIN = (ast.Name, ast.Constant, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.expr_context)
 NO_LISTS = ("range", "enumerate", "zip", "map", "filter", "reversed", ITEM, ROW)

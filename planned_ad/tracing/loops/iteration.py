@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dis
 import functools
 import itertools
 import math
@@ -14,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ... import control
+from ...python.for_statements import for_statements
 from ...python.frames import as_written
 from ...python.index_uses import says_places_only
 from ...python.instructions import instructions_of
@@ -410,40 +410,6 @@ def is_statement(frame: types.FrameType) -> bool:
     if code.co_name in COMPREHENSIONS and not code.co_flags & GENERATOR:
         return False
     return (code, frame.f_lasti) in for_statements(code)
-
-
-@functools.lru_cache(maxsize=256)
-def for_statements(code: types.CodeType) -> dict[tuple[types.CodeType, int], tuple[str, ...]]:
-    """The places in `code` where a `for` statement fetches the next item, with the variables that it assigns."""
-    found = {}
-    instructions = instructions_of(code)
-    for k, instruction in enumerate(instructions):
-        if instruction.opname != "FOR_ITER":
-            continue
-        rest, names = instructions[k + 1 :], []
-        wanted = 1
-        for following in rest:
-            if following.opname == "UNPACK_SEQUENCE":
-                wanted += following.arg - 1  # type: ignore[operator]
-            elif following.opname in ("STORE_FAST", "STORE_DEREF", "STORE_NAME"):
-                names.append(str(following.argval))
-                wanted -= 1
-            else:
-                break
-            if wanted <= 0:
-                break
-        appends = {"LIST_APPEND", "SET_ADD", "MAP_ADD"}
-        target = instruction.argval
-        inside = [i.opname for i in rest if isinstance(target, int) and i.offset < target]
-        if not names or (appends & set(inside) and _is_inlined_comprehension(instructions, k)):
-            continue
-        found[code, instruction.offset] = tuple(names)
-    return found
-
-
-def _is_inlined_comprehension(instructions: tuple[dis.Instruction, ...], k: int) -> bool:
-    """Whether a FOR_ITER belongs to a comprehension that runs in the frame of its function (Python 3.12 on)."""
-    return any(i.opname == "LOAD_FAST_AND_CLEAR" for i in instructions[max(k - 8, 0) : k])
 
 
 def targets(frame: types.FrameType) -> tuple[str, ...]:

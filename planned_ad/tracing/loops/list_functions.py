@@ -135,7 +135,7 @@ def list_replacements(recorder: Recorder) -> dict[int, object]:
         made = kind(*args, **options)
         if kind is list:
             return followed(recorder, made, site)
-        if type(made) is set:
+        if kind == dict.fromkeys or type(made) is set:
             return followed_dict(recorder, made, site)
         if type(made) in DICTS:  # what it begins with is known: so may be all that it comes to hold
             if type(made) is dict and made:
