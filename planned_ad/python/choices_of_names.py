@@ -1,6 +1,7 @@
 """Which conditional expressions have nothing to compute on either side: `high if value > high else value`.
 
-Both sides are names or numbers, and the names are bound wherever the expression is reached.
+Both sides are names or numbers, and the names are bound wherever the expression is reached: by an assignment before it
+in the same block or in one around, by a loop, as an argument.
 """
 
 from __future__ import annotations
@@ -8,12 +9,15 @@ from __future__ import annotations
 import ast
 import functools
 import types
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 
 from .source_text import syntax_of
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+NAMED = (ast.ExceptHandler, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.MatchAs, ast.MatchStar)
+LEAVE = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -23,11 +27,11 @@ def has_choices(code: types.CodeType) -> bool:
     lines = [line for _, _, line in code.co_lines() if line]
     if tree is None or not lines:
         return False
-    found = (node for node in ast.walk(tree) if isinstance(node, ast.IfExp) and is_choice(node))
+    found = (node for node in ast.walk(tree) if isinstance(node, ast.IfExp) and has_names_alone(node))
     return any(min(lines) <= node.lineno <= max(lines) for node in found)
 
 
-def is_choice(node: ast.IfExp) -> bool:
+def has_names_alone(node: ast.IfExp) -> bool:
     return all(_is_there(side) for side in (node.body, node.orelse))
 
 
@@ -38,43 +42,88 @@ def _is_there(side: ast.expr) -> bool:
     return is_number or isinstance(side, ast.Name)
 
 
-class Bound:
-    """The names that are bound where a visitor is in a function, from the outermost one inwards."""
+@dataclass
+class ChoicesOfNames:
+    """Those in a statement of a module, by identity: `found`."""
 
-    def __init__(self) -> None:
-        self.scopes: list[tuple[set[str], dict[str, int], set[str]]] = []  # always; from a line on; at some point
+    found: set[int] = field(default_factory=set)
+    stored: set[str] = field(default_factory=set)  # what the functions around assign at some point
+    uncertain: set[str] = field(default_factory=set)  # of these, what is deleted, or assigned within expressions
 
-    def enter(self, node: ast.AST) -> None:
-        """A function or a comprehension begins."""
-        if isinstance(node, COMPREHENSIONS):
-            self.scopes.append(({name for each in node.generators for name in names_in(each.target)}, {}, set()))
+    def look(self, node: ast.AST, bound: frozenset[str]) -> None:
+        """Look at an expression, where these names are bound, or at a function."""
+        if isinstance(node, FUNCTIONS):
+            self.function(node, bound)
             return
-        assert isinstance(node, FUNCTIONS)
-        args = node.args
+        if isinstance(node, COMPREHENSIONS):
+            targets = {name for each in node.generators for name in names_in(each.target)}
+            self.stored |= targets
+            bound |= targets
+        if isinstance(node, ast.IfExp) and has_names_alone(node):
+            sides = {
+                part.id for side in (node.body, node.orelse) for part in ast.walk(side) if isinstance(part, ast.Name)
+            }
+            if sides & self.stored <= bound:
+                self.found.add(id(node))
+        for part in ast.iter_child_nodes(node):
+            self.look(part, bound)
+
+    def function(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, bound: frozenset[str]) -> None:
+        around = set(self.stored), set(self.uncertain)
+        args, body = node.args, node.body if isinstance(node.body, list) else []
         given = [*args.posonlyargs, *args.args, *args.kwonlyargs, *filter(None, (args.vararg, args.kwarg))]
-        always, later, stored = {argument.arg for argument in given}, dict[str, int](), set[str]()
-        for statement in node.body if isinstance(node.body, list) else ():
-            stored.update(names_in(statement))
-            if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
-                for name in names_in(statement):
-                    later.setdefault(name, statement.lineno)
-        self.scopes.append((always, later, stored))
+        names, own = {argument.arg for argument in given}, {name for part in body for name in names_in(part)}
+        self.stored |= own | names
+        for part in ast.walk(node):
+            if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Del):
+                self.uncertain.add(part.id)
+            elif isinstance(part, ast.NamedExpr):
+                self.uncertain.add(part.target.id)
+        for part in (*args.defaults, *filter(None, args.kw_defaults), *getattr(node, "decorator_list", ())):
+            self.look(part, bound)
+        inside = frozenset((bound - own) | names) - self.uncertain
+        if body:
+            self.block(body, inside)
+        else:
+            self.look(node.body, inside)  # type: ignore[arg-type]
+        self.stored, self.uncertain = around
 
-    def leave(self) -> None:
-        self.scopes.pop()
+    def block(self, body: Iterable[ast.stmt], bound: frozenset[str]) -> frozenset[str] | None:
+        """The names that are bound behind these statements; None where nothing follows them."""
+        for statement in body:
+            after = self.statement(statement, bound)
+            if after is None:
+                return None
+            bound = after
+        return bound
 
-    def has(self, node: ast.IfExp) -> bool:
-        """Whether all names on both sides are bound there."""
-        names = [part.id for side in (node.body, node.orelse) for part in ast.walk(side) if isinstance(part, ast.Name)]
-        return all(self.is_bound(name, node.lineno) for name in names)
+    def statement(self, statement: ast.stmt, bound: frozenset[str]) -> frozenset[str] | None:
+        if isinstance(statement, FUNCTIONS):
+            self.look(statement, bound)
+            return bound | {statement.name}
+        blocks = list(blocks_in(statement))
+        for part in ast.iter_child_nodes(statement):
+            if not isinstance(part, ast.stmt | ast.ExceptHandler | ast.match_case):
+                self.look(part, bound)
+        if isinstance(statement, LEAVE):
+            return None
+        if isinstance(statement, ast.If):
+            sides = (statement.body, statement.orelse)
+            ends = [self.block(side, bound) for side in sides]
+            known = [end for end in ends if end is not None]
+            return frozenset.intersection(*known) if known else None
+        if not blocks:
+            return bound | (frozenset(names_in(statement)) - self.uncertain)
+        targets = names_in(statement.target) if isinstance(statement, ast.For | ast.AsyncFor) else ()
+        inside = bound | (frozenset(targets) - self.uncertain)
+        for number, block in enumerate(blocks):
+            self.block(block, bound if number else inside)
+        return bound
 
-    def is_bound(self, name: str, line: int) -> bool:
-        for always, later, stored in reversed(self.scopes):
-            if name in always:
-                return True
-            if name in stored:
-                return name in later and later[name] < line
-        return True
+
+def blocks_in(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
+    for holder in (statement, *getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
+        yield from (part for name in ("body", "orelse", "finalbody") if (part := getattr(holder, name, None)))
 
 
 def names_in(node: ast.AST) -> Iterator[str]:
@@ -84,9 +133,9 @@ def names_in(node: ast.AST) -> Iterator[str]:
         part = waiting.pop()
         if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load):
             yield part.id
-        elif isinstance(part, ast.ExceptHandler | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and part.name:
-            yield part.name
         elif isinstance(part, ast.alias):
             yield (part.asname or part.name).partition(".")[0]
-        if not isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+        elif isinstance(part, NAMED) and part.name:
+            yield part.name
+        if not isinstance(part, (*FUNCTIONS, *COMPREHENSIONS)):
             waiting.extend(ast.iter_child_nodes(part))

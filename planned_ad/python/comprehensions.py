@@ -23,9 +23,8 @@ import functools
 import itertools
 import types
 from collections.abc import Collection
-from typing import Any
 
-from .choices_of_names import COMPREHENSIONS, FUNCTIONS, Bound, has_choices, is_choice
+from .choices_of_names import ChoicesOfNames, has_choices
 from .exit_syntax import ENDLESS, Exits, has, is_endless
 from .instructions import (
     asks_at,
@@ -201,7 +200,10 @@ def _compiled(
     tree = syntax(text)
     assert tree is not None
     module = module_with(tree, statement)
-    module.body[-1] = _Written(*asked).visit(module.body[-1])
+    written, choices = _Written(*asked), ChoicesOfNames()
+    choices.statement(module.body[-1], frozenset())
+    written.choices = choices.found
+    module.body[-1] = written.visit(module.body[-1])
     if followed:
         module.body[-1] = Exits(followed).visit(module.body[-1])
     functions = functions_of(module, file, flags)
@@ -211,21 +213,13 @@ def _compiled(
 
 class _Written(ast.NodeTransformer):
     def __init__(self, nones: bool, items: bool):
-        self.bound = Bound()
+        self.choices: set[int] = set()  # conditional expressions between names and numbers, by identity
         self.nones, self.items = nones, items  # whether `is None` and what is read by an index are written too
 
-    def visit(self, node: ast.AST) -> Any:
-        if not isinstance(node, FUNCTIONS + COMPREHENSIONS):
-            return super().visit(node)
-        self.bound.enter(node)
-        found = super().visit(node)
-        self.bound.leave()
-        return found
-
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
-        is_choice_of_bound = is_choice(node) and self.bound.has(node)
+        is_choice = id(node) in self.choices
         self.generic_visit(node)
-        return _call(EITHER, node, node.test, node.body, node.orelse) if is_choice_of_bound else node
+        return _call(EITHER, node, node.test, node.body, node.orelse) if is_choice else node
 
     def visit_List(self, node: ast.List) -> ast.expr:
         self.generic_visit(node)

@@ -132,7 +132,7 @@ def items_between(items: Any, start: Any, stop: Any) -> Any:
     return items[start:stop]
 
 
-def either(test: Any, one: Any, other: Any) -> Any:
+def one_or_other(test: Any, one: Any, other: Any) -> Any:
     """What `one if test else other` stands for, of which both are there already; the tracer has its own."""
     return one if test else other
 
@@ -146,6 +146,6 @@ HELPERS: dict[str, Any] = {
     SORT: sort, COLLECTED: collected, DISPLAY: display, RECORD: record, TABLE: dict_made, CONTAINER: made_container,
     ITSELF: itself, IS_NONE: is_none, EXITS: exits, ITEM: item_of, ROW: chosen_row, LENGTH: item_count, INDEX: index,
     IS_ONE: are_one, ONE: SAME, EACH: tested_items, HAS: is_in, GET: item_or_default, RUN: items_of_loop, ENDLESS: True,
-    WHOLE: all_items, COPIED: copied, BETWEEN: items_between, EITHER: either,
+    WHOLE: all_items, COPIED: copied, BETWEEN: items_between, EITHER: one_or_other,
     FIRST: first_of_all,
 }  # fmt: skip

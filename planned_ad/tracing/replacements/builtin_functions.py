@@ -18,7 +18,7 @@ import numpy as np
 from scipy import special
 
 from ... import control
-from ...python.written_calls import either
+from ...python.written_calls import one_or_other
 from ..complex.pairs import complex_from
 from ..lengths.varying import VaryingArray
 from ..loops.consumers import assigns, is_generator_expression, joined
@@ -41,7 +41,7 @@ from ..values.loop_index import LoopIndex, plain_or_traced
 from ..values.number_types import is_of, types_of
 from ..values.python_errors import raise_as_math, require_integer
 from ..values.scalar_tracer import ScalarTracer
-from .choosing import choice, choosing, is_axis, is_scalar
+from .choosing import choice_of_names, choosing, is_axis, is_scalar
 from .made_later import Later, later
 from .stand_ins import StandIn
 
@@ -483,7 +483,7 @@ def builtin_replacements(recorder: Recorder) -> dict[int, object]:
 
     return {
         id(max): choosing(recorder, max, np.greater), id(min): choosing(recorder, min, np.less),
-        id(either): choice(recorder), id(pow): power, id(sum): total, id(len): length,
+        id(one_or_other): choice_of_names(recorder), id(pow): power, id(sum): total, id(len): length,
         id(isinstance): is_instance, id(issubclass): is_subclass,
         id(hasattr): has_attribute, id(getattr): attribute, id(functools.reduce): reduce,
         id(callable): is_callable,

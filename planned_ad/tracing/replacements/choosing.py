@@ -153,7 +153,7 @@ def choosing(recorder: Recorder, function: Callable[..., Any], compare: np.ufunc
     return choose
 
 
-def choice(recorder: Recorder) -> Callable[..., Any]:
+def choice_of_names(recorder: Recorder) -> Callable[..., Any]:
     """What stands for `one if test else other`, of which both are there already: of numbers of one type no branch."""
 
     def choose(test: Any, one: Any, other: Any) -> Any:
@@ -162,11 +162,15 @@ def choice(recorder: Recorder) -> Callable[..., Any]:
             return one if test else other
         types = types_of(one) | types_of(other)
         is_float = all(dtype.kind == "f" for dtype, _ in types)
-        if len(types) > 1 or not (is_float or recorder.scopes.depth):
+        is_one = len(types) == 1 or (is_float and not recorder.scopes.decisions.chosen)
+        if not is_one or not (is_float or recorder.scopes.depth):
             return one if test else other
         recorder.mark()
         truth = test if test.dtype.kind == "b" else elementwise(recorder, np.not_equal, (test, 0), is_operator=True)
-        return where(recorder, truth, one, other)
+        found = where(recorder, truth, one, other)
+        if len(types) > 1:
+            recorder.chosen.add(found.value)
+        return found
 
     return choose
 

@@ -1,0 +1,101 @@
+"""`high if value > high else value`: a choice, and no branch, where both sides are there already."""
+
+import numpy as np
+import pytest
+
+import planned_ad
+from planned_ad.python.choices_of_names import has_choices
+from planned_ad.tape.tape import Branch
+
+from .one_trace import traces_of
+
+
+def clipped(x):
+    high, total = 1.0, 0.0
+    for k in range(20):
+        y = 2 * x[k]
+        y = high if y > high else y
+        y = -high if y < -high else y
+        total += y * (1 if x[k] > 0.5 else 2)
+    return total
+
+
+def best_place(x):
+    best, place = x[0], 0
+    for k in range(1, 20):
+        value = x[k]
+        place = k if value > best else place
+        best = value if value > best else best
+    return best * place + x[place]
+
+
+def letters(x):
+    total = 0.0
+    for k in range(20):
+        for c in "ACGT":
+            weight = 1.0 if c == "ACGTTGCAACGTTGCATTAC"[k] else 0.25
+            total += weight * x[k] ** 2
+    return total
+
+
+def outside_of_loops(x):
+    low, high = x[0], 3 * x[1]
+    chosen = high if x[2] > 0 else low
+    return chosen**2 + (chosen if chosen > x[3] else -chosen)
+
+
+# What is no choice: a name that is not bound on the other side, other types, None, lists, lengths.
+
+
+def not_bound_yet(x):
+    found, total = False, 0.0
+    for k in range(20):
+        if x[k] > 1.2 and not found:
+            best = x[k]
+            found = True
+        total += best if found else 0.1
+    return total
+
+
+def several_types(x):
+    one, half, total = 1, 0.5, 0.0
+    for k in range(20):
+        total += (one if x[k] > 0.5 else half) * x[k]
+    return total
+
+
+def lists_and_none(x):
+    first, other, before, total = [1.0], [x[0]], None, 0.0
+    for k in range(12):
+        chosen = first if x[k] > 0 else other
+        now = x[k] if x[k] > 0 else None
+        total += chosen[0] * x[k] + (0.0 if now is None else now)
+        before = now if before is None else before
+    return total
+
+
+def how_many(x):
+    count = 3 if x[0] > 0 else 5
+    return sum(x[k] ** 2 for k in range(count))
+
+
+CHOICES = [clipped, best_place, letters, outside_of_loops]
+OTHERS = [not_bound_yet, several_types, lists_and_none, how_many]
+
+
+@pytest.mark.parametrize("function", CHOICES, ids=lambda f: f.__name__)
+def test_choices_are_no_branches(function):
+    assert traces_of(function, 8) == 1
+    assert has_choices(function.__code__)
+    plan = planned_ad.compile(function, (np.linspace(-1, 1, 24),), check=False)
+
+    def branches(operations):
+        return sum(1 + branches(op.then) + branches(op.otherwise) if isinstance(op, Branch) else
+                   branches(getattr(op, "body", ())) for op in operations)  # fmt: skip
+
+    assert branches(plan._variants[0].trace.tape.operations) == 0
+
+
+@pytest.mark.parametrize("function", OTHERS, ids=lambda f: f.__name__)
+def test_others_are_as_python_has_them(function):
+    assert traces_of(function, 8) >= 1

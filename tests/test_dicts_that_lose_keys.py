@@ -1,0 +1,142 @@
+"""Dicts of which data say which keys are taken out, which comes first, and whether there is one: one trace."""
+
+import pytest
+
+from .one_trace import traces_of
+
+N = 24
+
+
+def key_of(value):
+    return int((value + 4) * 1.5)
+
+
+def deliveries(x):
+    pipe, stock, cost = {}, 5.0 + x[0], 0.0
+    for t in range(40):
+        stock += pipe.pop(t, 0.0)
+        stock -= abs(x[t % N])
+        ordered = sum(pipe.values())
+        if stock + ordered < 4.0:
+            pipe[t + 3] = 8.0 - stock - ordered
+        cost += abs(stock) * 0.1
+    return cost
+
+
+def ordered_but_read_by_key(x):
+    pipe, stock, cost = {}, 5.0 + x[0], 0.0
+    for t in range(40):
+        stock += pipe.get(t, 0.0) - abs(x[t % N])
+        coming = sum(v for k, v in pipe.items() if k > t)
+        if stock + coming < 4.0:
+            pipe[t + 3] = 8.0 - stock - coming
+        cost += abs(stock) * 0.1
+    return cost
+
+
+def taken_in_pairs(x):
+    waiting, total = {}, 0.0
+    for t in range(N):
+        k = key_of(x[t])
+        if k in waiting:
+            total += waiting[k] * 2
+            del waiting[k]
+        else:
+            waiting[k] = x[t] * t
+        total += sum(v * (i + 1) for i, v in enumerate(waiting.values())) * 0.01
+    return total
+
+
+def the_oldest_goes(x):
+    kept, hits = {}, 0.0
+    for t in range(N):
+        k = key_of(x[t])
+        if k in kept:
+            v = kept.pop(k)
+            kept[k] = v
+            hits += v
+        else:
+            if len(kept) >= 3:
+                del kept[next(iter(kept))]
+            kept[k] = x[t] * 2
+    return hits + sum(i * v for i, v in enumerate(kept.values()))
+
+
+def moved_to_the_end(x):
+    seen, total = {}, 0.0
+    for t in range(N):
+        k = key_of(x[t])
+        seen.pop(k, None)
+        seen[k] = x[t]
+        for j, v in seen.items():
+            total += v * (j + 1) / (t + 1)
+    return total + sum(i * seen[k] for i, k in enumerate(list(seen)))
+
+
+def none_where_there_is_none(x):
+    seen, total = {}, 0.0
+    for t in range(N):
+        v = seen.get(key_of(x[t]))
+        if v is None:
+            seen[key_of(x[t])] = x[t]
+        else:
+            total += v * t
+    return total
+
+
+def error_where_there_is_none(x):
+    sums = {}
+    for t in range(N):
+        k = key_of(x[t])
+        try:
+            sums[k] += x[t]
+        except KeyError:
+            sums[k] = 0.5 * x[t]
+    return sum(k * v * v for k, v in sums.items())
+
+
+def best_is_none_at_first(x):
+    best, least = None, 1e9
+    p = {"a": x[0], "b": x[1]}
+    for k in range(12):
+        q = {"a": p["a"] + 0.1 * x[k], "b": p["b"] + 0.1 * x[k + 12]}
+        score = (q["a"] - 0.3) ** 2 + (q["b"] - 0.6) ** 2
+        if score < least:
+            least = score
+            best, p = dict(q), q.copy()
+    return least + best["a"] * p["b"]
+
+
+def league(x):
+    teams = list("ABCDEF")
+    goals, points = dict.fromkeys(teams, 0.0), dict.fromkeys(teams, 0)
+    for k, (home, away) in enumerate((h, a) for h in teams for a in teams if h != a):
+        gap = x[k % N] + 0.01 * k
+        goals[home] += gap
+        goals[away] -= gap
+        if gap > 0:
+            points[home] += 3
+        else:
+            points[away] += 3
+    return sum(i * points[k] * goals[k] for i, k in enumerate(teams))
+
+
+def starred_targets(x):
+    rows, total = [(x[k], x[k + 1], x[k + 2], k) for k in range(20)], 0.0
+    for first, *middle, k in rows:
+        if first > 0.5:
+            total += sum(middle) * k
+        else:
+            total -= middle[0]
+    return total + sum(last * len(rest) for *rest, last in rows)
+
+
+FUNCTIONS = [
+    deliveries, ordered_but_read_by_key, taken_in_pairs, the_oldest_goes, moved_to_the_end, none_where_there_is_none,
+    error_where_there_is_none, best_is_none_at_first, league, starred_targets,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
+def test_one_trace_serves_for_every_way(function):
+    assert traces_of(function, 8) == 1
