@@ -12,7 +12,7 @@ import types
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from .source_text import syntax_of
+from .source_text import compiled_text, syntax
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -23,12 +23,15 @@ LEAVE = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 @functools.lru_cache(maxsize=4096)
 def has_choices(code: types.CodeType) -> bool:
     """Whether there may be one in a function; it is looked for in all lines of it."""
-    tree = syntax_of(code)
     lines = [line for _, _, line in code.co_lines() if line]
-    if tree is None or not lines:
-        return False
-    found = (node for node in ast.walk(tree) if isinstance(node, ast.IfExp) and has_names_alone(node))
-    return any(min(lines) <= node.lineno <= max(lines) for node in found)
+    return bool(lines) and any(min(lines) <= line <= max(lines) for line in _lines_with_choices(compiled_text(code)))
+
+
+@functools.lru_cache(maxsize=64)
+def _lines_with_choices(text: str) -> tuple[int, ...]:
+    tree = syntax(text) if " else " in text else None
+    found = (node for node in ast.walk(tree) if isinstance(node, ast.IfExp) and has_names_alone(node)) if tree else ()
+    return tuple(node.lineno for node in found)
 
 
 def has_names_alone(node: ast.IfExp) -> bool:

@@ -237,7 +237,7 @@ class DictTable(ListInTrace):
         """A key is put there, which comes last if it is new."""
         if not self.room.is_ordered:
             return
-        kinds = kinds_of(key)
+        kinds = kinds_of(key_with_numbers(key))
         if kinds != self.room.kinds:
             raise self._decide(replace(self.room, kinds=kinds) if not self.room.kinds else None)
         if not self._is_known(self._given, key):
