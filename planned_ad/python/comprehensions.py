@@ -17,13 +17,13 @@ no longer that of the function, the code stays what it is. Loops that are left o
 
 import ast
 import builtins
-import collections
 import dis
 import functools
 import itertools
 import types
 from collections.abc import Collection
 
+from .asked_for import asks_for_items, asks_for_none, asks_for_truths, makes_dicts
 from .choices_of_names import ChoicesOfNames, has_choices
 from .exit_syntax import ENDLESS, Exits, has, is_endless
 from .instructions import (
@@ -32,7 +32,6 @@ from .instructions import (
     has_whole_slices,
     instructions_of,
     puts_items_elsewhere,
-    reads_items,
     runs_over_what_is_there,
     takes_item_at,
 )
@@ -62,6 +61,7 @@ from .written_calls import (
     INDEX,
     IS_NONE,
     IS_ONE,
+    IS_TRUTH,
     ITEM,
     ITSELF,
     LENGTH,
@@ -79,13 +79,11 @@ CONTAINERS = frozenset(("deque", "defaultdict", "Counter", "OrderedDict", "set",
 DISPLAYED = {"list": DISPLAY, "dict": TABLE}
 PLAIN = (ast.Name, ast.Constant, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.expr_context)
 NO_LISTS = ("range", "enumerate", "zip", "map", "filter", "reversed", ITEM, ROW)
-STORES = [operation for name, operation in dis.opmap.items() if name.startswith("STORE_")]
 TESTS = frozenset(name for name in dis.opname if "JUMP_IF" in name)
-BUILD_LIST, BUILD_SET, MAP_ADD, DICT_MERGE, IS_OP, LOAD_CONST = (
-    dis.opmap[name] for name in ("BUILD_LIST", "BUILD_SET", "MAP_ADD", "DICT_MERGE", "IS_OP", "LOAD_CONST")
+BUILD_LIST, BUILD_SET, IS_OP, LOAD_CONST = (
+    dis.opmap[name] for name in ("BUILD_LIST", "BUILD_SET", "IS_OP", "LOAD_CONST")
 )
-BUILD_MAPS = [dis.opmap[name] for name in ("BUILD_MAP", "BUILD_CONST_KEY_MAP") if name in dis.opmap]
-CONCERNS = (runs_over_what_is_there, puts_items_elsewhere, asks_again, has_whole_slices, has_choices)
+CONCERNS = (runs_over_what_is_there, asks_for_truths, puts_items_elsewhere, asks_again, has_whole_slices, has_choices)
 RUNNING = frozenset({"sum", "min", "max", "any", "all", "enumerate", "zip"})  # ask nothing but items of an argument
 SCOPED = frozenset({"super", "__class__", "locals", "vars", "dir", "eval", "exec"})  # see where they are written
 
@@ -100,7 +98,7 @@ def rewritten(
     The loops that begin at one of `lines` are written so that their exits can be followed.
     """
     followed = frozenset(lines).intersection(range(code.co_firstlineno, _last_line(code) + 1) if lines else ())
-    nones, items = nones and asks_for_none(code), items and _asks_for_items(code)
+    nones, items = nones and asks_for_none(code), items and asks_for_items(code)
     if not followed and not nones and not items and not _is_concerned(code):
         return code
     text = compiled_text(code)
@@ -121,7 +119,7 @@ def _is_concerned(code: types.CodeType) -> bool:
     if (
         BUILD_LIST in operations
         or BUILD_SET in operations
-        or _makes_dicts(code)
+        or makes_dicts(code)
         or not {*KINDS, *CONTAINERS, "sort", "index", "dict", "copy", "iter"}.isdisjoint(code.co_names)
     ):
         return True
@@ -130,29 +128,6 @@ def _is_concerned(code: types.CodeType) -> bool:
     if IS_OP in operations and any(b == IS_OP and a != LOAD_CONST for a, b in itertools.pairwise(operations)):
         return True
     return any(map(_is_concerned, nested_code(code)))
-
-
-def _makes_dicts(code: types.CodeType) -> bool:
-    """Whether there are dict displays with something in them, or that are assigned, or dict comprehensions."""
-    operations = code.co_code[::2]
-    if MAP_ADD in operations:
-        return True
-    pairs = itertools.pairwise(zip(operations, code.co_code[1::2]))
-    others = DICT_MERGE not in operations  # no call with `**`, which makes one too
-    return any(one in BUILD_MAPS and (count or others or then in STORES) for (one, count), (then, _) in pairs)
-
-
-@functools.lru_cache(maxsize=4096)
-def asks_for_none(code: types.CodeType) -> bool:
-    """Whether it, or a function in it, asks with `is` or by a pattern whether something is None."""
-    before = collections.deque[bool](maxlen=2)  # whether None was loaded, perhaps for one call
-    for instruction in instructions_of(code):
-        name = instruction.opname
-        if "IF_NONE" in name or "IF_NOT_NONE" in name or (name == "IS_OP" and any(before)):
-            return True
-        if name not in ("EXTENDED_ARG", "PRECALL"):
-            before.append(name == "LOAD_CONST" and instruction.argval is None)
-    return any(map(asks_for_none, nested_code(code)))
 
 
 def reads_an_item(frame: types.FrameType) -> bool:
@@ -168,12 +143,6 @@ def is_at_item(frame: types.FrameType) -> bool:
 def asks_whether_in(frame: types.FrameType) -> bool:
     """Whether a frame is asking whether a key is there."""
     return asks_whether_in_at(frame.f_code, frame.f_lasti)
-
-
-@functools.lru_cache(maxsize=4096)
-def _asks_for_items(code: types.CodeType) -> bool:
-    """Whether it, or a function in it, reads something by an index or key."""
-    return reads_items(code) or any(map(_asks_for_items, nested_code(code)))
 
 
 @functools.lru_cache(maxsize=512)
@@ -313,6 +282,9 @@ class _Written(ast.NodeTransformer):
         return _call(COLLECTED, node, node.args[0], node.func)
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
+        for place, (operator, part) in enumerate(zip(node.ops, node.comparators)):
+            if isinstance(operator, ast.In | ast.NotIn) and isinstance(part, ast.Set):  # so nothing is hashed
+                node.comparators[place] = ast.copy_location(ast.Tuple(part.elts, ast.Load()), part)
         self.generic_visit(node)
         if self.nones and len(node.ops) == 1 and isinstance(node.ops[0], ast.Is | ast.IsNot):
             asked = [part for part in (node.left, node.comparators[0]) if not _is_none(part)]
@@ -324,6 +296,9 @@ class _Written(ast.NodeTransformer):
             found = _call(HAS, node, node.left, _as_row(node.comparators[0]))
             return found if isinstance(node.ops[0], ast.In) else ast.copy_location(ast.UnaryOp(ast.Not(), found), node)
         operands = [node.left, *node.comparators]
+        if len(node.ops) == 1 and isinstance(node.ops[0], ast.Is | ast.IsNot) and _is_truth(operands[1]):
+            found = _call(IS_TRUTH, node, *operands)
+            return found if isinstance(node.ops[0], ast.Is) else ast.copy_location(ast.UnaryOp(ast.Not(), found), node)
         are_known = any(isinstance(part, ast.Constant) for part in operands)
         if len(node.ops) == 1 and isinstance(node.ops[0], ast.Is | ast.IsNot) and not are_known:
             node.left, node.comparators = _call(IS_ONE, node, *operands), [_name(ONE, node)]
@@ -401,6 +376,10 @@ def _calls(node: ast.expr, name: str) -> bool:
     """Whether it is a call of a built-in with one argument."""
     is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name
     return is_call and len(node.args) == 1 and not node.keywords and not isinstance(node.args[0], ast.Starred)  # type: ignore[attr-defined]
+
+
+def _is_truth(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and type(node.value) is bool
 
 
 def _is_whole(key: ast.expr) -> bool:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...python.comprehensions import asks_for_none
+from ...python.asked_for import asks_for_none
 from ...python.frames import user_frame, user_frames
 from ...python.liveness import is_in_users_try
 from ...python.shadows import is_user_frame

@@ -278,6 +278,8 @@ class TracedList(ListInTrace):
 
     def _in_range(self, key: Any) -> Any:
         """An index of a list in memory."""
+        if key is None:  # which is another axis to an array
+            raise TypeError("list indices must be integers or slices, not NoneType")
         length = self.extent()
         if type(key) is int and isinstance(length, int) and not -length <= key < length:
             raise IndexError("list index out of range")

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from ...python.asked_for import asks_for_truths
 from ...python.liveness import is_live, is_read_unnoticed, may_be_read
 from ...python.shadows import is_user_frame
 from ..record.lost_variables import Lost
-from ..values.identity import asks
 from ..values.scalar_tracer import ScalarTracer
 from .held import taken_apart
 from .none_or_value import NoneOrValue
@@ -24,6 +24,8 @@ from .places import Place
 from .state import State
 
 SUSPENDED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR  # code whose frames may wait
+
+WAITING = (types.GeneratorType, types.CoroutineType)
 
 
 def unnoticed(
@@ -34,9 +36,11 @@ def unnoticed(
     Of variables of a running function, the code is asked; what else holds something is read from anywhere. `now`:
     what there is beside what is written. `are_others_gone`: functions that are not in it are not called any more.
     """
+    values = list(values)
+    sharing = Sharing([place.owner for place, value in values if place.kind == "cell" and has_lost(value)])
     for place, value in values:
         is_doubtful = has_lost(value) or is_truth_asked_for(place, value)
-        if is_doubtful and may_be_reached(place, after_loop, now, are_others_gone):
+        if is_doubtful and may_be_reached(place, after_loop, now, are_others_gone, sharing):
             return place.name
         truths = (item for item in all_within(value) if item is not value and is_truth_asked_for(place, item))
         if next(truths, None) is not None and (place.kind != "local" or is_live(place.owner, place.key)):
@@ -70,18 +74,41 @@ def is_truth_asked_for(place: Place, value: Any) -> bool:
     if (np.dtype(bool), True) not in (value.types or [(value.dtype, value.is_python)]):
         return False
     value.recorder.gives_truths = True
-    return value.recorder.scopes.decisions.truths or (place.kind == "local" and asks(place.owner.f_code))
+    return value.recorder.scopes.decisions.truths or (place.kind == "local" and asks_for_truths(place.owner.f_code))
 
 
-def may_be_reached(place: Place, after_loop: bool | None, now: State, are_others_gone: bool) -> bool:
+class Sharing:
+    """Who has some variables that functions share: they are looked for all at once, since that goes through memory."""
+
+    def __init__(self, cells: list[types.CellType]):
+        self.cells = cells
+        self.functions: dict[int, list[types.FunctionType]] | None = None  # by the identity of a cell
+        self.is_suspended = False  # whether a generator has one of them
+
+    def look(self, cell: types.CellType) -> list[types.FunctionType]:
+        """The functions that have it."""
+        if self.functions is None or not any(cell is known for known in self.cells):
+            self.cells.append(cell)
+            holders = gc.get_referrers(*self.cells)
+            self.is_suspended = any(isinstance(holder, WAITING) for holder in holders)
+            closures = [holder for holder in holders if type(holder) is tuple]
+            found = [f for f in gc.get_referrers(*closures) if type(f) is types.FunctionType] if closures else []
+            self.functions = {}
+            for function in found:
+                for shared in function.__closure__ or ():
+                    self.functions.setdefault(id(shared), []).append(function)
+        return self.functions.get(id(cell), [])
+
+
+def may_be_reached(place: Place, after_loop: bool | None, now: State, are_others_gone: bool, sharing: Sharing) -> bool:
     if place.kind == "local":
         return may_be_read(place.owner, place.key, after_loop)
     if place.kind == "cell":
-        return cell_may_be_read(place, after_loop, now, are_others_gone)
+        return cell_may_be_read(place, after_loop, now, are_others_gone, sharing)
     return not type(place.owner).__module__.startswith("planned_ad.")  # what is ours knows stand-ins
 
 
-def cell_may_be_read(place: Place, after_loop: bool | None, now: State, are_others_gone: bool) -> bool:
+def cell_may_be_read(place: Place, after_loop: bool | None, now: State, are_others_gone: bool, shared: Sharing) -> bool:
     """Of a variable that functions share: by those that are running, or by the others when they are called."""
     cell, name = place.owner, place.key
     frame: types.FrameType | None = sys._getframe()
@@ -98,11 +125,9 @@ def cell_may_be_read(place: Place, after_loop: bool | None, now: State, are_othe
         inner.co_flags & SUSPENDED or is_read_unnoticed(inner, name) for inner in sharing
     ):
         return False
-    holders = gc.get_referrers(cell)
-    if any(isinstance(holder, types.GeneratorType | types.CoroutineType) for holder in holders):
+    functions = shared.look(cell)
+    if shared.is_suspended and any(isinstance(holder, WAITING) for holder in gc.get_referrers(cell)):
         return True
-    closures = [holder for holder in holders if type(holder) is tuple]
-    functions = [f for closure in closures for f in gc.get_referrers(closure) if type(f) is types.FunctionType]
     known = now.led_to | {id(value) for _, value in now.values.values()} if are_others_gone else None
     return any(is_read_unnoticed(f.__code__, name) for f in functions if known is None or id(f) in known)
 

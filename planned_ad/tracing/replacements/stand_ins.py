@@ -17,7 +17,7 @@ import numpy as np
 
 from ...errors import UnsupportedError
 from ...python.shadows import ShadowClass, real_class
-from ...python.written_calls import SAME, are_one, is_none, itself
+from ...python.written_calls import SAME, are_one, is_none, is_truth_itself, itself
 from ..loops.letters import Letter, may_be_text
 from ..loops.none_or_value import NoneOrValue, decided
 from ..loops.references import RecordInRow
@@ -151,6 +151,15 @@ def identity_replacements(recorder: Recorder) -> dict[int, object]:
             recorder.identity.asked_alone(found)
         return id(found)
 
+    def is_this_truth(obj: Any, truth: bool) -> Any:
+        """Of a truth of Python a test of data; one of NumPy's is neither."""
+        obj = decided(obj)
+        if type(obj) is not ScalarTracer or obj.dtype.kind != "b":
+            return obj is truth
+        if obj.types:
+            raise told_apart(recorder, obj.types)
+        return obj.is_python and (obj if truth else obj == truth)
+
     def is_(a: Any, b: Any, /, frame: types.FrameType | None = None) -> bool:
         """Of members of enumerations which is which is a test of data, as for texts it is which are equal."""
         letters = next((obj for obj in (a, b) if type(obj) is Letter), None)
@@ -162,6 +171,7 @@ def identity_replacements(recorder: Recorder) -> dict[int, object]:
     return {
         id(itself): of_one,
         id(are_one): lambda a, b: SAME if is_(a, b, sys._getframe(1)) else None,
+        id(is_truth_itself): is_this_truth,
         id(is_none): lambda obj: (
             obj.is_none() if type(obj) is Letter or issubclass(type(obj), RecordInRow) else decided(obj) is None
         ),

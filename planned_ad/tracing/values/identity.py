@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import dis
 import functools
-import itertools
 import sys
 import types
 from typing import Any
 
+from ...python.asked_for import asks_for_truths
 from ...python.frames import user_frame
 from ...python.instructions import instructions_of
-from ...python.shadows import is_user_function
 from ..record.recorder import Recorder
 
 TESTS = ("POP_JUMP", "TO_BOOL", "UNARY_NOT")
@@ -26,7 +25,7 @@ def is_asked(recorder: Recorder) -> bool:
     if frame is None or is_tested_at_once(frame.f_code, frame.f_lasti):
         return False
     recorder.gives_truths = True
-    return recorder.scopes.decisions.truths or asks(frame.f_code)
+    return recorder.scopes.decisions.truths or asks_for_truths(frame.f_code)
 
 
 def truth_or_stand_in(recorder: Recorder, stand_in: Any) -> Any:
@@ -40,20 +39,12 @@ def truth_or_stand_in(recorder: Recorder, stand_in: Any) -> Any:
 
 def refuse_truths(recorder: Recorder) -> None:
     """At the end: functions were met that ask, and truths were given that they may have asked for."""
-    decisions, functions = recorder.scopes.decisions, recorder.namespace.functions()
+    decisions = recorder.scopes.decisions
     if not recorder.gives_truths or decisions.truths:
         return
-    if any(asks(f.__code__) for f in functions if is_user_function(f)):
+    if any(map(asks_for_truths, recorder.namespace.codes())):
         decisions.truths = True
         raise recorder.scopes.restart()
-
-
-@functools.lru_cache(maxsize=1024)
-def asks(code: types.CodeType) -> bool:
-    """Whether it has `is True` or `is False` in it, or a `case` that means it; the functions that it makes too."""
-    pairs = itertools.pairwise(instructions_of(code))
-    inner = (constant for constant in code.co_consts if isinstance(constant, types.CodeType))
-    return any(b.opname == "IS_OP" and type(a.argval) is bool for a, b in pairs) or any(map(asks, inner))
 
 
 @functools.lru_cache(maxsize=4096)
