@@ -99,3 +99,54 @@ def test_choices_are_no_branches(function):
 @pytest.mark.parametrize("function", OTHERS, ids=lambda f: f.__name__)
 def test_others_are_as_python_has_them(function):
     assert traces_of(function, 8) >= 1
+
+
+def bands(x):
+    total = 0.0
+    for k in range(8):
+        angle = 90 + 40 * x[k]
+        if 0 <= angle < 30:
+            a = x[0] * x[k]
+        elif 30 <= angle < 60:
+            a = x[1] * x[k]
+        elif 60 <= angle < 90 or angle == 120:
+            a = x[2] * x[k]
+        elif 90 <= angle < 120 and angle != 100:
+            a = x[3] * x[k]
+        elif 120 <= angle < 150:
+            a = x[4] * x[k]
+        else:
+            a = 2 * x[5]
+        total += x[k] * a
+    return total
+
+
+def in_a_window(x):
+    low, high, total = -0.5, 0.8, 0.0
+    for k in range(20):
+        v = x[k]
+        if v < low or v > high:
+            total += 1 - v
+        if not (low < v < high):
+            total *= 0.9
+        total += v if low <= v <= high else low
+    return total + sum(v for v in x if low < v < high)
+
+
+def places_and_none(x):
+    best, total = None, 0.0
+    for i in range(20):
+        v = x[i]
+        if best is None or v < best:
+            best = v
+        for j in range(20):
+            if 0 < i < 19 and i != j:
+                total += x[i] * x[j]
+            if i - j > 3 and v > 0.5:
+                total += v
+    return total + best
+
+
+@pytest.mark.parametrize("function", [bands, in_a_window, places_and_none], ids=lambda f: f.__name__)
+def test_comparisons_are_tested_together(function):
+    assert traces_of(function, 8) == 1

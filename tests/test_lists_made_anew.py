@@ -214,3 +214,20 @@ def test_one_trace_serves_for_every_way(function):
 @pytest.mark.parametrize("function", SEVERAL, ids=lambda f: f.__name__)
 def test_lists_that_several_names_have(function):
     assert traces_of(function, 8) >= 1
+
+
+def test_none_is_no_index():
+    def win(rows, k):
+        for i in range(2):
+            if rows[0][i] - rows[1][i] + k > 0:
+                return 0
+            else:
+                return 1
+
+    def f(x):
+        rows = [list(x[:2]), list(x[2:4])]
+        for j in range(2):
+            k = win(rows, j); rows[k][0] = rows[k][0] * 0.5  # noqa: E702  # fmt: skip
+        return rows[0][0] + rows[1][0]
+
+    assert traces_of(f, 8) >= 1

@@ -11,27 +11,41 @@ import functools
 import types
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from .source_text import compiled_text, syntax
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+SIGNS: dict[type, str] = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne"}
 NAMED = (ast.ExceptHandler, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.MatchAs, ast.MatchStar)
 LEAVE = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
 @functools.lru_cache(maxsize=4096)
 def has_choices(code: types.CodeType) -> bool:
-    """Whether there may be one in a function; it is looked for in all lines of it."""
+    """Whether there may be one in a function, or several comparisons in one test; it is looked for in all its lines."""
     lines = [line for _, _, line in code.co_lines() if line]
-    return bool(lines) and any(min(lines) <= line <= max(lines) for line in _lines_with_choices(compiled_text(code)))
+    text = compiled_text(code)
+    found = (*_lines_with_choices(text), *_lines_with_tests(text)) if lines else ()
+    return any(min(lines) <= line <= max(lines) for line in found)
 
 
 @functools.lru_cache(maxsize=64)
 def _lines_with_choices(text: str) -> tuple[int, ...]:
     tree = syntax(text) if " else " in text else None
-    found = (node for node in ast.walk(tree) if isinstance(node, ast.IfExp) and has_names_alone(node)) if tree else ()
-    return tuple(node.lineno for node in found)
+    nodes = ast.walk(tree) if tree is not None else ()
+    return tuple(node.lineno for node in nodes if isinstance(node, ast.IfExp) and has_names_alone(node))
+
+
+@functools.lru_cache(maxsize=64)
+def _lines_with_tests(text: str) -> tuple[int, ...]:
+    tree = syntax(text)
+    nodes = ast.walk(tree) if tree is not None else ()
+    return tuple(
+        node.lineno for node in nodes
+        if isinstance(node, ast.BoolOp) or (isinstance(node, ast.Compare) and len(node.ops) > 1)
+    )  # fmt: skip
 
 
 def has_names_alone(node: ast.IfExp) -> bool:
@@ -47,9 +61,10 @@ def _is_there(side: ast.expr) -> bool:
 
 @dataclass
 class ChoicesOfNames:
-    """Those in a statement of a module, by identity: `found`."""
+    """Those in a statement of a module, by identity: `found`; and comparisons that may all be computed, `tests`."""
 
     found: set[int] = field(default_factory=set)
+    tests: set[int] = field(default_factory=set)  # comparisons of names and numbers that are tested together
     stored: set[str] = field(default_factory=set)  # what the functions around assign at some point
     uncertain: set[str] = field(default_factory=set)  # of these, what is deleted, or assigned within expressions
 
@@ -70,6 +85,24 @@ class ChoicesOfNames:
                 self.found.add(id(node))
         for part in ast.iter_child_nodes(node):
             self.look(part, bound)
+
+    def are_bound(self, parts: Iterable[ast.expr], bound: frozenset[str]) -> bool:
+        names = {name.id for part in parts for name in ast.walk(part) if isinstance(name, ast.Name)}
+        return names & self.stored <= bound
+
+    def test(self, node: ast.expr, bound: frozenset[str]) -> None:
+        """Look at what is tested: `low <= value < high and value != last`."""
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            self.test(node.operand, bound)
+            return
+        parts = node.values if isinstance(node, ast.BoolOp) else [node]
+        operands = [operand for part in parts for operand in compared_in(part)]
+        are_several = len(operands) > 2 and all(map(compared_in, parts))
+        if are_several and all(map(_is_there, operands)) and self.are_bound(operands, bound):
+            self.tests.add(id(node))
+        elif isinstance(node, ast.BoolOp):
+            for part in parts:
+                self.test(part, bound)
 
     def function(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, bound: frozenset[str]) -> None:
         around = set(self.stored), set(self.uncertain)
@@ -111,6 +144,7 @@ class ChoicesOfNames:
         if isinstance(statement, LEAVE):
             return None
         if isinstance(statement, ast.If):
+            self.test(statement.test, bound)
             sides = (statement.body, statement.orelse)
             ends = [self.block(side, bound) for side in sides]
             known = [end for end in ends if end is not None]
@@ -122,6 +156,19 @@ class ChoicesOfNames:
         for number, block in enumerate(blocks):
             self.block(block, bound if number else inside)
         return bound
+
+
+def compared_in(node: ast.expr) -> list[ast.expr]:
+    """Of a comparison by size, what is compared; of anything else nothing."""
+    is_one = isinstance(node, ast.Compare) and all(type(operator) in SIGNS for operator in node.ops)
+    return [node.left, *node.comparators] if is_one else []  # type: ignore[attr-defined]
+
+
+def form_of_test(node: ast.expr) -> tuple[Any, ...]:
+    """How comparisons are joined: `and` or `or`, and the signs of each."""
+    parts = node.values if isinstance(node, ast.BoolOp) else [node]
+    joined = "or" if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or) else "and"
+    return joined, *(tuple(SIGNS[type(operator)] for operator in part.ops) for part in parts)  # type: ignore[attr-defined]
 
 
 def blocks_in(statement: ast.stmt) -> Iterator[list[ast.stmt]]:

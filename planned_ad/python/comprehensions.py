@@ -17,6 +17,7 @@ no longer that of the function, the code stays what it is. Loops that are left o
 
 import ast
 import builtins
+import copy
 import dis
 import functools
 import itertools
@@ -24,7 +25,7 @@ import types
 from collections.abc import Collection
 
 from .asked_for import asks_for_items, asks_for_none, asks_for_truths, makes_dicts
-from .choices_of_names import ChoicesOfNames, has_choices
+from .choices_of_names import ChoicesOfNames, compared_in, form_of_test, has_choices
 from .exit_syntax import ENDLESS, Exits, has, is_endless
 from .instructions import (
     asks_at,
@@ -65,12 +66,14 @@ from .written_calls import (
     ITEM,
     ITSELF,
     LENGTH,
+    MAY_BE_TESTED,
     ONE,
     RECORD,
     ROW,
     RUN,
     SORT,
     TABLE,
+    TESTED,
     WHOLE,
 )
 
@@ -171,7 +174,7 @@ def _compiled(
     module = module_with(tree, statement)
     written, choices = _Written(*asked), ChoicesOfNames()
     choices.statement(module.body[-1], frozenset())
-    written.choices = choices.found
+    written.choices, written.tests = choices.found, choices.tests
     module.body[-1] = written.visit(module.body[-1])
     if followed:
         module.body[-1] = Exits(followed).visit(module.body[-1])
@@ -183,12 +186,19 @@ def _compiled(
 class _Written(ast.NodeTransformer):
     def __init__(self, nones: bool, items: bool):
         self.choices: set[int] = set()  # conditional expressions between names and numbers, by identity
+        self.tests: set[int] = set()  # comparisons of such that are tested together
         self.nones, self.items = nones, items  # whether `is None` and what is read by an index are written too
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
         is_choice = id(node) in self.choices
         self.generic_visit(node)
         return _call(EITHER, node, node.test, node.body, node.orelse) if is_choice else node
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
+        is_tested = id(node) in self.tests
+        operands = [operand for part in node.values for operand in compared_in(part)] if is_tested else []
+        self.generic_visit(node)
+        return _tested_together(node, operands) if is_tested else node
 
     def visit_List(self, node: ast.List) -> ast.expr:
         self.generic_visit(node)
@@ -282,6 +292,8 @@ class _Written(ast.NodeTransformer):
         return _call(COLLECTED, node, node.args[0], node.func)
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
+        if id(node) in self.tests:
+            return _tested_together(node, compared_in(node))
         for place, (operator, part) in enumerate(zip(node.ops, node.comparators)):
             if isinstance(operator, ast.In | ast.NotIn) and isinstance(part, ast.Set):  # so nothing is hashed
                 node.comparators[place] = ast.copy_location(ast.Tuple(part.elts, ast.Load()), part)
@@ -376,6 +388,14 @@ def _calls(node: ast.expr, name: str) -> bool:
     """Whether it is a call of a built-in with one argument."""
     is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name
     return is_call and len(node.args) == 1 and not node.keywords and not isinstance(node.args[0], ast.Starred)  # type: ignore[attr-defined]
+
+
+def _tested_together(node: ast.expr, operands: list[ast.expr]) -> ast.expr:
+    """One test, where all that is compared are numbers; else as it was written."""
+    own = [copy.deepcopy(operand) for operand in operands]
+    form = ast.copy_location(ast.Constant(form_of_test(node)), node)  # type: ignore[arg-type]
+    test = _call(MAY_BE_TESTED, node, *(copy.deepcopy(operand) for operand in operands))
+    return ast.copy_location(ast.IfExp(test, _call(TESTED, node, form, *own), node), node)
 
 
 def _is_truth(node: ast.expr) -> bool:

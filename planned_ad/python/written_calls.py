@@ -18,6 +18,7 @@ INDEX, EACH = "__planned_ad_index__", "__planned_ad_each__"
 ITEM, ROW, LENGTH = "__planned_ad_item__", "__planned_ad_row__", "__planned_ad_length__"
 WHOLE, COPIED = "__planned_ad_whole__", "__planned_ad_copied__"
 BETWEEN, EITHER = "__planned_ad_between__", "__planned_ad_either__"
+TESTED, MAY_BE_TESTED = "__planned_ad_tested__", "__planned_ad_may_be_tested__"
 FIRST, IS_TRUTH = "__planned_ad_first__", "__planned_ad_is_truth__"
 HAS, GET, RUN = "__planned_ad_has__", "__planned_ad_get__", "__planned_ad_run__"
 
@@ -147,10 +148,21 @@ def is_truth_itself(obj: object, truth: bool) -> bool:
     return obj is truth
 
 
+def tested_together(form: tuple[Any, ...], *operands: Any) -> Any:
+    """What comparisons of the `operands` stand for, all of which are computed; the tracer has its own."""
+    raise NotImplementedError
+
+
+def may_be_tested_together(*operands: Any) -> bool:
+    """Whether comparisons of these are; the tracer has its own."""
+    return False
+
+
 HELPERS: dict[str, Any] = {
     SORT: sort, COLLECTED: collected, DISPLAY: display, RECORD: record, TABLE: dict_made, CONTAINER: made_container,
     ITSELF: itself, IS_NONE: is_none, EXITS: exits, ITEM: item_of, ROW: chosen_row, LENGTH: item_count, INDEX: index,
     IS_ONE: are_one, ONE: SAME, EACH: tested_items, HAS: is_in, GET: item_or_default, RUN: items_of_loop, ENDLESS: True,
     WHOLE: all_items, COPIED: copied, BETWEEN: items_between, EITHER: one_or_other,
     FIRST: first_of_all, IS_TRUTH: is_truth_itself,
+    TESTED: tested_together, MAY_BE_TESTED: may_be_tested_together,
 }  # fmt: skip

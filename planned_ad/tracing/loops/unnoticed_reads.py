@@ -37,7 +37,7 @@ def unnoticed(
     what there is beside what is written. `are_others_gone`: functions that are not in it are not called any more.
     """
     values = list(values)
-    sharing = Sharing([place.owner for place, value in values if place.kind == "cell" and has_lost(value)])
+    sharing = Sharers([place.owner for place, value in values if place.kind == "cell" and has_lost(value)])
     for place, value in values:
         is_doubtful = has_lost(value) or is_truth_asked_for(place, value)
         if is_doubtful and may_be_reached(place, after_loop, now, are_others_gone, sharing):
@@ -77,7 +77,7 @@ def is_truth_asked_for(place: Place, value: Any) -> bool:
     return value.recorder.scopes.decisions.truths or (place.kind == "local" and asks_for_truths(place.owner.f_code))
 
 
-class Sharing:
+class Sharers:
     """Who has some variables that functions share: they are looked for all at once, since that goes through memory."""
 
     def __init__(self, cells: list[types.CellType]):
@@ -100,7 +100,7 @@ class Sharing:
         return self.functions.get(id(cell), [])
 
 
-def may_be_reached(place: Place, after_loop: bool | None, now: State, are_others_gone: bool, sharing: Sharing) -> bool:
+def may_be_reached(place: Place, after_loop: bool | None, now: State, are_others_gone: bool, sharing: Sharers) -> bool:
     if place.kind == "local":
         return may_be_read(place.owner, place.key, after_loop)
     if place.kind == "cell":
@@ -108,7 +108,7 @@ def may_be_reached(place: Place, after_loop: bool | None, now: State, are_others
     return not type(place.owner).__module__.startswith("planned_ad.")  # what is ours knows stand-ins
 
 
-def cell_may_be_read(place: Place, after_loop: bool | None, now: State, are_others_gone: bool, shared: Sharing) -> bool:
+def cell_may_be_read(place: Place, after_loop: bool | None, now: State, are_others_gone: bool, shared: Sharers) -> bool:
     """Of a variable that functions share: by those that are running, or by the others when they are called."""
     cell, name = place.owner, place.key
     frame: types.FrameType | None = sys._getframe()

@@ -41,7 +41,7 @@ from ..values.loop_index import LoopIndex, plain_or_traced
 from ..values.number_types import is_of, types_of
 from ..values.python_errors import raise_as_math, require_integer
 from ..values.scalar_tracer import ScalarTracer
-from .choosing import choice_of_names, choosing, is_axis, is_scalar
+from .choosing import choice_of_names, choosing, comparisons, is_axis, is_scalar
 from .made_later import Later, later
 from .stand_ins import StandIn
 
@@ -488,7 +488,7 @@ def builtin_replacements(recorder: Recorder) -> dict[int, object]:
         id(hasattr): has_attribute, id(getattr): attribute, id(functools.reduce): reduce,
         id(callable): is_callable,
         id(any): deciding(any, np.logical_or, True), id(all): deciding(all, np.logical_and, False),
-    }  # fmt: skip
+    } | comparisons(recorder)  # fmt: skip
 
 
 HAVE_LENGTHS = (Range, OrderedView, Letter, InPlaces)

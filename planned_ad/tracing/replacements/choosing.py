@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ... import control
+from ...python.written_calls import may_be_tested_together, tested_together
 from ...regions.affine import exact, ragged
 from ...tape.guards import RAISES
 from ..lengths.elements import Length, RunTime
@@ -173,6 +174,32 @@ def choice_of_names(recorder: Recorder) -> Callable[..., Any]:
         return found
 
     return choose
+
+
+def comparisons(recorder: Recorder) -> dict[int, object]:
+    """What stands for `low <= value < high and value != last`: one test, where all are numbers and one is data."""
+
+    def may_be_together(*operands: Any) -> bool:
+        are_numbers = all(type(item) is ScalarTracer or type(item) in (int, float, np.float64) for item in operands)
+        data = [item for item in operands if type(item) is ScalarTracer]
+        return are_numbers and any(not item.is_known for item in data) and not any(item.types for item in data)
+
+    def together(form: tuple[Any, ...], *operands: Any) -> Any:
+        joined, *chains = form
+        left, found = list(operands), []
+        for signs in chains:
+            own, left = left[: len(signs) + 1], left[len(signs) + 1 :]
+            truths = [getattr(operator, sign)(a, b) for sign, a, b in zip(signs, own, own[1:])]
+            found.append(functools.reduce(functools.partial(join, np.logical_and), truths))
+        return functools.reduce(functools.partial(join, np.logical_or if joined == "or" else np.logical_and), found)
+
+    def join(ufunc: np.ufunc, one: Any, other: Any) -> Any:
+        if type(one) is not ScalarTracer or type(other) is not ScalarTracer:
+            known, rest = (other, one) if type(one) is ScalarTracer else (one, other)
+            return rest if bool(known) is (ufunc is np.logical_and) else known
+        return ScalarTracer(recorder, recorder.apply(ufunc.__name__, one.value, other.value), is_python=True)
+
+    return {id(may_be_tested_together): may_be_together, id(tested_together): together}
 
 
 def is_of_moving_length(recorder: Recorder) -> bool:
