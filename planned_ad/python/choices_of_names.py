@@ -17,7 +17,7 @@ from .source_text import compiled_text, syntax
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-SIGNS: dict[type, str] = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne"}
+SIGNS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
 NAMED = (ast.ExceptHandler, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.MatchAs, ast.MatchStar)
 LEAVE = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
@@ -91,18 +91,14 @@ class ChoicesOfNames:
         return names & self.stored <= bound
 
     def test(self, node: ast.expr, bound: frozenset[str]) -> None:
-        """Look at what is tested: `low <= value < high and value != last`."""
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-            self.test(node.operand, bound)
-            return
-        parts = node.values if isinstance(node, ast.BoolOp) else [node]
-        operands = [operand for part in parts for operand in compared_in(part)]
-        are_several = len(operands) > 2 and all(map(compared_in, parts))
-        if are_several and all(map(_is_there, operands)) and self.are_bound(operands, bound):
+        """Look at what is tested: `low <= value < high and not abs(value - last) < 0.1`."""
+        tree = tree_of_tests(node)
+        if tree is not None and len(tree[1]) > 1 and self.are_bound([node], bound) and "abs" not in self.stored:
             self.tests.add(id(node))
-        elif isinstance(node, ast.BoolOp):
-            for part in parts:
-                self.test(part, bound)
+            return
+        parts = node.values if isinstance(node, ast.BoolOp) else [node.operand] if isinstance(node, ast.UnaryOp) else ()
+        for part in parts:
+            self.test(part, bound)
 
     def function(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, bound: frozenset[str]) -> None:
         around = set(self.stored), set(self.uncertain)
@@ -158,17 +154,49 @@ class ChoicesOfNames:
         return bound
 
 
-def compared_in(node: ast.expr) -> list[ast.expr]:
-    """Of a comparison by size, what is compared; of anything else nothing."""
-    is_one = isinstance(node, ast.Compare) and all(type(operator) in SIGNS for operator in node.ops)
-    return [node.left, *node.comparators] if is_one else []  # type: ignore[attr-defined]
+def tree_of_tests(node: ast.expr) -> tuple[Any, list[ast.expr]] | None:
+    """How comparisons are joined, by their numbers, and all of these; None of other ones, which may raise errors."""
+    leaves: list[ast.expr] = []
+
+    def form(part: ast.expr) -> Any:
+        if isinstance(part, ast.BoolOp):
+            return ("or" if isinstance(part.op, ast.Or) else "and", *map(form, part.values))
+        if isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.Not):
+            return "not", form(part.operand)
+        found: list[ast.expr] = [part]
+        if isinstance(part, ast.Compare):
+            items = [part.left, *part.comparators]
+            found = [ast.Compare(a, [sign], [b]) for a, sign, b in zip(items, part.ops, items[1:])]
+            if not all(isinstance(sign, SIGNS) for sign in part.ops) or not all(map(is_arithmetic, items)):
+                raise ValueError
+        elif not isinstance(part, ast.Name):
+            raise ValueError
+        leaves.extend(ast.copy_location(leaf, part) for leaf in found)
+        numbers = tuple(range(len(leaves) - len(found), len(leaves)))
+        return numbers[0] if len(numbers) == 1 else ("and", *numbers)
+
+    try:
+        return form(node), leaves
+    except ValueError:
+        return None
 
 
-def form_of_test(node: ast.expr) -> tuple[Any, ...]:
-    """How comparisons are joined: `and` or `or`, and the signs of each."""
-    parts = node.values if isinstance(node, ast.BoolOp) else [node]
-    joined = "or" if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or) else "and"
-    return joined, *(tuple(SIGNS[type(operator)] for operator in part.ops) for part in parts)  # type: ignore[attr-defined]
+def is_arithmetic(node: ast.expr) -> bool:
+    """Whether it is computed of names and numbers, if these are numbers without an error: `abs(a - b) / 2`."""
+    match node:
+        case ast.Name():
+            return True
+        case ast.Constant(value=value):
+            return type(value) in (int, float)
+        case ast.UnaryOp(op=ast.USub() | ast.UAdd(), operand=operand):
+            return is_arithmetic(operand)
+        case ast.BinOp(left=left, op=ast.Add() | ast.Sub() | ast.Mult(), right=right):
+            return is_arithmetic(left) and is_arithmetic(right)
+        case ast.BinOp(left=left, op=ast.Div(), right=ast.Constant(value=value)):
+            return is_arithmetic(left) and type(value) in (int, float) and value != 0
+        case ast.Call(func=ast.Name(id="abs"), args=[operand], keywords=[]):
+            return is_arithmetic(operand)
+    return False
 
 
 def blocks_in(statement: ast.stmt) -> Iterator[list[ast.stmt]]:

@@ -25,7 +25,7 @@ import types
 from collections.abc import Collection
 
 from .asked_for import asks_for_items, asks_for_none, asks_for_truths, makes_dicts
-from .choices_of_names import ChoicesOfNames, compared_in, form_of_test, has_choices
+from .choices_of_names import ChoicesOfNames, has_choices, tree_of_tests
 from .exit_syntax import ENDLESS, Exits, has, is_endless
 from .instructions import (
     asks_at,
@@ -195,10 +195,10 @@ class _Written(ast.NodeTransformer):
         return _call(EITHER, node, node.test, node.body, node.orelse) if is_choice else node
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
-        is_tested = id(node) in self.tests
-        operands = [operand for part in node.values for operand in compared_in(part)] if is_tested else []
-        self.generic_visit(node)
-        return _tested_together(node, operands) if is_tested else node
+        return _tested_together(node) if id(node) in self.tests else self.generic_visit(node)  # type: ignore[return-value]
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        return _tested_together(node) if id(node) in self.tests else self.generic_visit(node)  # type: ignore[return-value]
 
     def visit_List(self, node: ast.List) -> ast.expr:
         self.generic_visit(node)
@@ -293,7 +293,7 @@ class _Written(ast.NodeTransformer):
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         if id(node) in self.tests:
-            return _tested_together(node, compared_in(node))
+            return _tested_together(node)
         for place, (operator, part) in enumerate(zip(node.ops, node.comparators)):
             if isinstance(operator, ast.In | ast.NotIn) and isinstance(part, ast.Set):  # so nothing is hashed
                 node.comparators[place] = ast.copy_location(ast.Tuple(part.elts, ast.Load()), part)
@@ -390,12 +390,15 @@ def _calls(node: ast.expr, name: str) -> bool:
     return is_call and len(node.args) == 1 and not node.keywords and not isinstance(node.args[0], ast.Starred)  # type: ignore[attr-defined]
 
 
-def _tested_together(node: ast.expr, operands: list[ast.expr]) -> ast.expr:
+def _tested_together(node: ast.expr) -> ast.expr:
     """One test, where all that is compared are numbers; else as it was written."""
-    own = [copy.deepcopy(operand) for operand in operands]
-    form = ast.copy_location(ast.Constant(form_of_test(node)), node)  # type: ignore[arg-type]
-    test = _call(MAY_BE_TESTED, node, *(copy.deepcopy(operand) for operand in operands))
-    return ast.copy_location(ast.IfExp(test, _call(TESTED, node, form, *own), node), node)
+    tree = tree_of_tests(copy.deepcopy(node))
+    assert tree is not None
+    names = dict.fromkeys(part.id for part in ast.walk(node) if isinstance(part, ast.Name) and part.id != "abs")
+    form = ast.copy_location(ast.Constant(tree[0]), node)
+    test = _call(MAY_BE_TESTED, node, *(ast.copy_location(ast.Name(name, ast.Load()), node) for name in names))
+    found = ast.IfExp(test, _call(TESTED, node, form, *tree[1]), node)
+    return ast.fix_missing_locations(ast.copy_location(found, node))
 
 
 def _is_truth(node: ast.expr) -> bool:

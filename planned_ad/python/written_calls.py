@@ -148,13 +148,13 @@ def is_truth_itself(obj: object, truth: bool) -> bool:
     return obj is truth
 
 
-def tested_together(form: tuple[Any, ...], *operands: Any) -> Any:
-    """What comparisons of the `operands` stand for, all of which are computed; the tracer has its own."""
+def tested_together(form: Any, *truths: Any) -> Any:
+    """What truths stand for that are joined so, all of which are computed; the tracer has its own."""
     raise NotImplementedError
 
 
-def may_be_tested_together(*operands: Any) -> bool:
-    """Whether comparisons of these are; the tracer has its own."""
+def may_be_tested_together(*names: Any) -> bool:
+    """Whether comparisons of what has these names are; the tracer has its own."""
     return False
 
 

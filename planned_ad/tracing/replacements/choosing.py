@@ -48,6 +48,7 @@ from .sorting import arrays_of_numbers, numbers_of, positions_in_order
 
 SEEN = "of numbers that are told apart, by `is` or by their type"
 NUMBERS = (int, float, bool, np.number)
+PLAIN_NUMBERS = (int, float, bool, np.float64, np.bool_)
 
 
 def choosing(recorder: Recorder, function: Callable[..., Any], compare: np.ufunc) -> Callable[..., Any]:
@@ -179,25 +180,31 @@ def choice_of_names(recorder: Recorder) -> Callable[..., Any]:
 def comparisons(recorder: Recorder) -> dict[int, object]:
     """What stands for `low <= value < high and value != last`: one test, where all are numbers and one is data."""
 
-    def may_be_together(*operands: Any) -> bool:
-        are_numbers = all(type(item) is ScalarTracer or type(item) in (int, float, np.float64) for item in operands)
-        data = [item for item in operands if type(item) is ScalarTracer]
-        return are_numbers and any(not item.is_known for item in data) and not any(item.types for item in data)
+    def may_be_together(*names: Any) -> bool:
+        are_numbers = all(type(item) is ScalarTracer or type(item) in PLAIN_NUMBERS for item in names)
+        data = [item for item in names if type(item) is ScalarTracer]
+        are_alike = all(len({dtype for dtype, _ in item.types}) < 2 for item in data)
+        return are_numbers and are_alike and any(not item.is_known for item in data)
 
-    def together(form: tuple[Any, ...], *operands: Any) -> Any:
-        joined, *chains = form
-        left, found = list(operands), []
-        for signs in chains:
-            own, left = left[: len(signs) + 1], left[len(signs) + 1 :]
-            truths = [getattr(operator, sign)(a, b) for sign, a, b in zip(signs, own, own[1:])]
-            found.append(functools.reduce(functools.partial(join, np.logical_and), truths))
-        return functools.reduce(functools.partial(join, np.logical_or if joined == "or" else np.logical_and), found)
+    def together(form: Any, *truths: Any) -> Any:
+        if type(form) is int:
+            return truth_of(truths[form])
+        kind, *parts = form
+        found = [together(part, *truths) for part in parts]
+        if kind == "not":
+            return logical("logical_not", *found) if type(found[0]) is ScalarTracer else not found[0]
+        if any(part is (kind == "or") for part in found):
+            return kind == "or"
+        left = [part for part in found if type(part) is ScalarTracer]
+        return functools.reduce(functools.partial(logical, f"logical_{kind}"), left) if left else kind == "and"
 
-    def join(ufunc: np.ufunc, one: Any, other: Any) -> Any:
-        if type(one) is not ScalarTracer or type(other) is not ScalarTracer:
-            known, rest = (other, one) if type(one) is ScalarTracer else (one, other)
-            return rest if bool(known) is (ufunc is np.logical_and) else known
-        return ScalarTracer(recorder, recorder.apply(ufunc.__name__, one.value, other.value), is_python=True)
+    def truth_of(item: Any) -> Any:
+        if type(item) is not ScalarTracer:
+            return bool(item)
+        return item if item.dtype.kind == "b" else elementwise(recorder, np.not_equal, (item, 0), is_operator=True)
+
+    def logical(name: str, *truths: Any) -> ScalarTracer:
+        return ScalarTracer(recorder, recorder.apply(name, *(truth.value for truth in truths)), is_python=True)
 
     return {id(may_be_tested_together): may_be_together, id(tested_together): together}
 
