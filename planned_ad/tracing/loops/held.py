@@ -200,7 +200,7 @@ def is_alone(obj: Any, state: State) -> bool:
     held = [value for place, value in state.values.values() if is_object or not is_dead(place)]
     while any(type(value) is tuple for value in held):
         held = [item for value in held for item in (value if type(value) is tuple else (value,))]
-    return sum(value is obj for value in held) <= 1 and not held_by_callers(obj, state.frame)
+    return sum(value is obj for value in held) <= 1 and not held_by_callers(obj, state.frame, state.values)
 
 
 def is_left_behind(place: Place, value: Any, now: State) -> bool:
@@ -229,7 +229,7 @@ def is_gone(place: Place, reached: Container[int], now: State) -> bool:
     owner = place.owner
     if place.kind not in ("item", "attribute") or not (type(owner) in CONTAINERS or has_attributes(type(owner))):
         return False
-    return id(owner) not in reached and not held_by_callers(owner, now.frame)
+    return id(owner) not in reached and not held_by_callers(owner, now.frame, now.values)
 
 
 def put_back(place: Place, old: Any, now: State) -> bool:

@@ -237,12 +237,13 @@ def met_in_loop(namespace: Any, made: dict[Key, tuple[Place, Any]]) -> dict[Key,
     return found
 
 
-def held_by_callers(obj: Any, frame: types.FrameType | None) -> bool:
-    """Whether a function that has called that of `frame` leads to an object, too."""
+def held_by_callers(obj: Any, frame: types.FrameType | None, known: Container[Key] = ()) -> bool:
+    """Whether a function that has called that of `frame` leads to an object, too, by a place that is not `known`."""
     frame = user_frame(frame.f_back) if frame is not None else None
     while frame is not None:
         state = capture(frame)
-        if id(obj) in state.led_to or any(value is obj for _, value in state.values.values()):
+        found = (key for key, (_, value) in state.values.items() if value is obj)
+        if id(obj) in state.led_to or any(key not in known for key in found):
             return True
         frame = user_frame(frame.f_back)
     return False
