@@ -79,8 +79,34 @@ def how_many(x):
     return sum(x[k] ** 2 for k in range(count))
 
 
+def truths(x):
+    total = 0.0
+    for v in x:
+        yes, no = True, False
+        found = yes if v > 0 else no
+        total += v * v if found is True else v
+    return total
+
+
+def name_of_an_error(x):
+    e = x[0]
+    try:
+        raise ValueError
+    except ValueError:
+        pass
+    return x[1] * (2.0 if x[1] > -99 else e)
+
+
+def shown_and_a_key(x):
+    a, b = 1.5, 2.0
+    chosen = a if x[0] > 0 else b
+    return {1.5: x[1], 2.0: x[2]}[chosen] * len(f"{chosen}")
+
+
 CHOICES = [clipped, best_place, letters, outside_of_loops]
-OTHERS = [not_bound_yet, several_types, lists_and_none, how_many]
+OTHERS = [
+    not_bound_yet, several_types, lists_and_none, how_many, truths, name_of_an_error, shown_and_a_key,
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("function", CHOICES, ids=lambda f: f.__name__)

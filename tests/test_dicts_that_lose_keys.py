@@ -131,6 +131,18 @@ def starred_targets(x):
     return total + sum(last * len(rest) for *rest, last in rows)
 
 
+def the_first_where_there_is_one(x):
+    kept, total = {}, 0.0
+    for k in range(N):
+        try:
+            total += next(iter(kept)) * x[k]
+        except StopIteration:
+            total += 10.0
+        if x[k] > 0:
+            kept[k % 3] = x[k]
+    return total
+
+
 FUNCTIONS = [
     deliveries, ordered_but_read_by_key, taken_in_pairs, the_oldest_goes, moved_to_the_end, none_where_there_is_none,
     error_where_there_is_none, best_is_none_at_first, league, starred_targets,
@@ -140,3 +152,7 @@ FUNCTIONS = [
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
 def test_one_trace_serves_for_every_way(function):
     assert traces_of(function, 8) == 1
+
+
+def test_the_error_where_there_is_no_first():
+    assert traces_of(the_first_where_there_is_one, 8) >= 1

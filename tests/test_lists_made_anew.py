@@ -1,5 +1,7 @@
 """Lists that one side of a test changes and the other makes anew, and lists of arrays in an order that data say."""
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -196,13 +198,44 @@ def kept_under_another_name(x):
     return total + first[1]
 
 
+def many_arrays_in_order(x):
+    rows = [x[i % 22 : i % 22 + 2] * 1.0 for i in range(20)]
+    ordered = sorted(rows, key=lambda row: row[0])
+    rows.sort(key=lambda row: row[1], reverse=True)
+    return ordered[0][1] + ordered[5][0] * 2 + rows[0][0] * rows[7][1]
+
+
+def one_list_twice(x):
+    row = [1.0, 2.0]
+    copied = copy.deepcopy([row, row])
+    for v in x[:6]:
+        copied[0][0] += v
+    return copied[0][0] * copied[1][0]
+
+
+class Point:
+    def __init__(self, a):
+        self.a, self.b = a, 0.0
+
+
+def attributes_under_another_name(x):
+    best, total = Point(0.0), 0.0
+    held = best.__dict__
+    for v in x:
+        if v > 0:
+            best.b += v
+            best = Point(v)
+        total += best.a
+    return total + held["b"]
+
+
 ONE_TRACE = [
     arrays, lists_of_lists, changed_before_it_is_left, in_order, arrays_in_order, nelder_and_mead, endless,
     array_that_is_nearest,
 ]  # fmt: skip
 SEVERAL = [
     written_to_after_the_choice, chosen_is_written_to, ordered_and_written_to, seen_by_a_caller,
-    kept_under_another_name,
+    kept_under_another_name, many_arrays_in_order, one_list_twice, attributes_under_another_name,
 ]  # fmt: skip
 
 

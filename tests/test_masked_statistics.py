@@ -1,8 +1,12 @@
 """Least squares, statistics and lists of the elements that a mask chooses: one trace for every number of them."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.stats
+
+import planned_ad
 
 from .one_trace import traces_of
 
@@ -112,6 +116,13 @@ def fit_in_each_group(x):
     return total
 
 
+def few_and_none(x):
+    y = x[x > 9.0]
+    single = x[np.argmax(x) == np.arange(24)]
+    found = np.nan_to_num([np.nanvar(y, ddof=1), single.var(ddof=1), np.std(single, ddof=1), np.cov(single)], nan=7.0)
+    return found.sum() * x[0] + np.nan_to_num(np.nanmax(single * np.nan), nan=3.0)
+
+
 FUNCTIONS = [
     lines_through_points, curves_with_weights, covariances, filters, orders, spreads_of_columns, factors,
     sums_by_subscripts, lists_of_elements, densities, comparisons_of_samples, fit_in_each_group,
@@ -121,3 +132,25 @@ FUNCTIONS = [
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
 def test_one_trace_serves_for_any_number_of_elements(function):
     assert traces_of(function, 8) <= 1
+
+
+def test_moments_of_few_numbers_are_those_of_numpy():
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        x = np.linspace(-1, 1, 24)
+        plan = planned_ad.compile(few_and_none, (x,), check=False)
+        for given in (x, x**2, np.roll(x, 5), np.abs(x + 0.01) + 8.5):
+            assert plan(given) == pytest.approx(few_and_none(given), rel=1e-12)
+
+
+def test_a_list_of_floats_is_an_array_of_them():
+    def f(x):
+        y = x.astype(np.float32)
+        found = np.convolve(y[y > 0], [0.1, 0.3])
+        return found.dtype.itemsize + found.sum()
+
+    rng = np.random.default_rng(0)
+    plan = planned_ad.compile(f, (rng.normal(size=24),), check=False)
+    for _ in range(3):
+        x = rng.normal(size=24)
+        assert plan(x) == pytest.approx(f(x), rel=1e-12)

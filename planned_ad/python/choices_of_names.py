@@ -111,6 +111,8 @@ class ChoicesOfNames:
                 self.uncertain.add(part.id)
             elif isinstance(part, ast.NamedExpr):
                 self.uncertain.add(part.target.id)
+            elif isinstance(part, ast.ExceptHandler) and part.name:  # deleted behind it
+                self.uncertain.add(part.name)
         for part in (*args.defaults, *filter(None, args.kw_defaults), *getattr(node, "decorator_list", ())):
             self.look(part, bound)
         inside = frozenset((bound - own) | names) - self.uncertain

@@ -165,7 +165,7 @@ def _mean(recorder: Recorder, a: VaryingArray, axis: Any = None, *, keepdims: An
 def _variance(recorder: Recorder, a: VaryingArray, axis: Any = None, ddof: Any = 0, *, keepdims: Any = False) -> Any:
     gap = a - _mean(recorder, a, axis, keepdims=True)
     count = a.count(range(a.ndim) if axis is None else (int(axis) % a.ndim,))
-    return recorder.call(np.sum, (gap * gap, axis), {"keepdims": keepdims}) / (count - ddof)
+    return recorder.call(np.sum, (gap * gap, axis), {"keepdims": keepdims}) / np.maximum(count - ddof, 0)
 
 
 def _deviation(recorder: Recorder, a: VaryingArray, axis: Any = None, ddof: Any = 0, *, keepdims: Any = False) -> Any:

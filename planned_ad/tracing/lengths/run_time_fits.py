@@ -116,6 +116,7 @@ def run_time_convolve(recorder: Recorder, a: Any, v: Any, mode: Any = "full") ->
         a, v = v, a
     if not is_line(a) or type(v) is RunTimeArray or np.ndim(v) != 1 or not 0 < len(v) <= LONGEST_KERNEL:
         raise refused(recorder, "moves, along another one,")
+    v = recorder.call(np.asarray, (v,), {}) if recorder.is_array(v) else np.asarray(v)
     width = len(v)
     n = a.shape[0]
     if not is_so(recorder, n >= width, "a convolution of fewer elements than the other array has"):
@@ -132,6 +133,7 @@ def run_time_correlate(recorder: Recorder, a: Any, v: Any, mode: Any = "valid") 
     """`numpy.correlate` with a short array of known length."""
     if type(a) is not RunTimeArray:
         raise refused(recorder, "moves, along another one,")
+    v = v if recorder.is_array(v) or type(v) is RunTimeArray else np.asarray(v)
     return run_time_convolve(recorder, a, v[::-1], mode)
 
 

@@ -13,6 +13,7 @@ from .elements import Position, RunTime, common_length
 from .run_time_arrays import RunTimeArray
 from .run_time_curves import is_line
 from .run_time_elementwise import frozen_array, in_front
+from .run_time_fits import is_so
 from .run_time_keys import update_at
 from .run_time_reductions import gathered_up
 from .sources import Fixed, Memory, Origin, Recipe
@@ -25,7 +26,10 @@ def of_numbers_alone(function: Callable[..., Any]) -> Callable[..., Any]:
     def called(recorder: Recorder, a: Any, axis: Any = None, **options: Any) -> Any:
         if not is_line(a) or axis not in (None, 0, -1):
             raise refused(recorder, "leaves nan out, along other axes, of")
-        return recorder.call(function, (a[~np.isnan(a)] if a.dtype.kind == "f" else a,), options)
+        kept = a[~np.isnan(a)] if a.dtype.kind == "f" else a
+        if function in (np.max, np.min) and not is_so(recorder, kept.shape[0] > 0, "the largest of no numbers"):
+            raise refused(recorder, "takes, of no numbers, the largest of")
+        return recorder.call(function, (kept,), options)
 
     return called
 

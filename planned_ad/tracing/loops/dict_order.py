@@ -124,10 +124,10 @@ class OrderedView:
     def __iter__(self) -> Iterator[Any]:
         return self.table.recorder.flow.iterate(self.length_, self.item, self.holders)
 
-    def first(self, function: Callable[[Any], Any]) -> Any:
+    def first(self, function: Callable[[Any], Any], error: type[Exception] = ValueError) -> Any:
         """Its first item, for a `function` that raises an error of its own where there is none."""
         recorder = self.table.recorder
-        if is_caught(ValueError) and not self:
+        if is_caught(error) and not self:
             function(())
         recorder.scopes.require_after(recorder.value_of(self.length() > 0), RAISES)
         return self.item(0)

@@ -229,7 +229,10 @@ def is_gone(place: Place, reached: Container[int], now: State) -> bool:
     owner = place.owner
     if place.kind not in ("item", "attribute") or not (type(owner) in CONTAINERS or has_attributes(type(owner))):
         return False
-    return id(owner) not in reached and not held_by_callers(owner, now.frame, now.values)
+    attributes = getattr(owner, "__dict__", None) if place.kind == "attribute" else None
+    if id(owner) in reached or (attributes is not None and id(attributes) in reached):
+        return False
+    return not held_by_callers(owner, now.frame, now.values)
 
 
 def put_back(place: Place, old: Any, now: State) -> bool:

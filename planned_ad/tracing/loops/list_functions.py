@@ -75,7 +75,7 @@ def list_replacements(recorder: Recorder) -> dict[int, object]:
         frame = sys._getframe(1)
         code, offset = frame.f_code, frame.f_lasti
         kinds = {*map(type, x)}
-        if kinds == {list} and all(is_number(item) for row in x for item in row):
+        if kinds == {list} and len({*map(id, x)}) == len(x) and all(is_number(item) for row in x for item in row):
             x = [made_of((code, offset + INNER), row, list) for row in x]
         elif not all(map(is_number, x)):
             return copy.deepcopy(x)

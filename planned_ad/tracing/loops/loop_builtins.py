@@ -209,11 +209,12 @@ def slice_of_list(recorder: Recorder, items: Any, start: Any, stop: Any) -> Any:
     """What a loop runs over that runs over `items[start:stop]`, of a list, with bounds that other loops move."""
     if type(items) not in (list, tuple, TracedList) or LoopIndex not in (type(start), type(stop)):
         return items[start:stop]
-    pool = pool_of(recorder, items)
-    if pool is None or type(pool.length) is not int:
+    length = items.extent() if type(items) is TracedList else len(items)
+    ends = (0 if start is None else start, length if stop is None else stop)
+    if type(length) is not int or not all(lies_within(recorder, end, length) for end in ends):
         return items[start:stop]
-    ends = (0 if start is None else start, pool.length if stop is None else stop)
-    if not all(lies_within(recorder, end, pool.length) for end in ends):
+    pool = pool_of(recorder, items)
+    if pool is None or pool.length != length:
         return items[start:stop]
     places = range_(recorder, *ends).sequence()
     return once(recorder, places.length, lambda k: pool.item(places.item(k)), (*places.holders, *pool.holders))

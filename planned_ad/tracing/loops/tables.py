@@ -466,7 +466,8 @@ def arrays_laid_down(recorder: Recorder, items: collections.abc.Sequence[Any]) -
         memory.storage.chosen = True
         return Array(dtype, shape, memory=memory)
     frame = user_frame(sys._getframe(1))
-    assert frame is not None
+    if frame is None or len(items) > recorder.unroll:
+        return None
     decisions, site = recorder.scopes.decisions, (frame.f_code, frame.f_lasti)
 
     def refuse(reason: str, is_first: bool) -> BaseException:

@@ -48,6 +48,7 @@ from .sorting import arrays_of_numbers, numbers_of, positions_in_order
 
 SEEN = "of numbers that are told apart, by `is` or by their type"
 NUMBERS = (int, float, bool, np.number)
+MOST_INTEGER = 1 << 53
 PLAIN_NUMBERS = (int, float, bool, np.float64, np.bool_)
 
 
@@ -164,6 +165,9 @@ def choice_of_names(recorder: Recorder) -> Callable[..., Any]:
             return one if test else other
         types = types_of(one) | types_of(other)
         is_float = all(dtype.kind == "f" for dtype, _ in types)
+        are_known = not (recorder.scopes.depth or recorder.is_scalar(one) or recorder.is_scalar(other))
+        if are_known or any(dtype.kind == "b" for dtype, _ in types) or any(map(is_beyond_memory, (one, other))):
+            return one if test else other
         is_one = len(types) == 1 or (is_float and not recorder.scopes.decisions.chosen)
         if not is_one or not (is_float or recorder.scopes.depth):
             return one if test else other
@@ -175,6 +179,11 @@ def choice_of_names(recorder: Recorder) -> Callable[..., Any]:
         return found
 
     return choose
+
+
+def is_beyond_memory(item: Any) -> bool:
+    """Whether it is an integer that the tape may not have."""
+    return type(item) is int and abs(item) > MOST_INTEGER
 
 
 def comparisons(recorder: Recorder) -> dict[int, object]:

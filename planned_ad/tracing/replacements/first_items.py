@@ -58,9 +58,9 @@ def first_item_replacements(recorder: Recorder) -> dict[int, object]:
 
     def first_in_order(items: Any) -> Any:
         view = ordered_view(items)
-        return (
-            builtins.next(builtins.iter(items)) if view is None else view.first(lambda none: builtins.next(iter(none)))
-        )
+        if view is None:
+            return builtins.next(builtins.iter(items))
+        return view.first(lambda none: builtins.next(builtins.iter(none)), StopIteration)
 
     return {id(next): first_item, id(first_of_all): first_in_order}
 

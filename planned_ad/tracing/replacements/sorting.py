@@ -33,7 +33,7 @@ from ..loops.made_lists import followed
 from ..loops.object_copies import objects_in
 from ..loops.read_copies import copies_of, site_of_copies
 from ..loops.run_time_lists import RunTimeList
-from ..loops.stored_forms import Number
+from ..loops.stored_forms import Array, Number
 from ..loops.tables import column_of
 from ..loops.traced_list import Segment, TracedList
 from ..record.decisions import Site
@@ -258,6 +258,10 @@ def rows_in_order(rows: HandedOn, order: Any) -> HandedOn:
         return replace(rows, items=tuple(rows_in_order(part, order) for part in rows.items))
     if isinstance(rows, Number) and rows.memory is not None:
         return Number(rows.dtype, rows.is_python, memory=rows.memory[order], types=rows.types)
+    if isinstance(rows, Array) and rows.memory is not None:
+        memory = rows.memory[order]
+        memory.storage.chosen = rows.memory.storage.chosen
+        return replace(rows, memory=memory)
     return rows
 
 

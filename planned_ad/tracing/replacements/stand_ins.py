@@ -154,10 +154,10 @@ def identity_replacements(recorder: Recorder) -> dict[int, object]:
     def is_this_truth(obj: Any, truth: bool) -> Any:
         """Of a truth of Python a test of data; one of NumPy's is neither."""
         obj = decided(obj)
+        if type(obj) is ScalarTracer and any(dtype.kind == "b" for dtype, _ in obj.types):
+            raise told_apart(recorder, obj.types)
         if type(obj) is not ScalarTracer or obj.dtype.kind != "b":
             return obj is truth
-        if obj.types:
-            raise told_apart(recorder, obj.types)
         return obj.is_python and (obj if truth else obj == truth)
 
     def is_(a: Any, b: Any, /, frame: types.FrameType | None = None) -> bool:
@@ -166,6 +166,8 @@ def identity_replacements(recorder: Recorder) -> dict[int, object]:
         if letters is not None and letters.are_members and all(map(may_be_text, (a, b))):
             return bool(a == b)
         frame = frame or sys._getframe(1)
+        if recorder.is_array(a) and recorder.is_array(b) and a is not b:
+            recorder.copies.compared(a.storage, b.storage)
         return of_one(a, frame) is of_one(b, frame, side=1)  # type: ignore[no-any-return]
 
     return {
