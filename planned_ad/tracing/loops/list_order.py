@@ -37,7 +37,7 @@ def sort_rows(items: RowsOfList, rows: HandedOn, key: Callable[[Any], Any] | Non
     own = None if items.form is None or None in fronts else numbers_in_order(recorder, rows)
     is_moved = own is not None or (items.form is not None and None not in fronts and not is_chosen_in(items.form))
     keys = own if key is None else keys_in_memory(items, rows, key) if is_moved else None
-    if items.kind is tuple or keys is None:
+    if items.kind is tuple or keys is None or any(len(front) != items.most for front in fronts):  # of lists, flat
         raise items.refuse()
     beyond = elementwise(recorder, np.greater_equal, (np.arange(items.most), items.filled))
     for number in keys:
