@@ -229,6 +229,14 @@ def attributes_under_another_name(x):
     return total + held["b"]
 
 
+def array_of_no_axes(x):
+    sums = [np.zeros(()), np.ones(())]
+    for v in x[:12]:
+        chosen = sums[int(v > 0)]
+        chosen += v
+    return sums[0] * sums[1]
+
+
 ONE_TRACE = [
     arrays, lists_of_lists, changed_before_it_is_left, in_order, arrays_in_order, nelder_and_mead, endless,
     array_that_is_nearest,
@@ -236,6 +244,7 @@ ONE_TRACE = [
 SEVERAL = [
     written_to_after_the_choice, chosen_is_written_to, ordered_and_written_to, seen_by_a_caller,
     kept_under_another_name, many_arrays_in_order, one_list_twice, attributes_under_another_name,
+    array_of_no_axes,
 ]  # fmt: skip
 
 

@@ -47,6 +47,8 @@ def element_form(recorder: Recorder, element: Any, depth: int, objects: int = MO
     if kind is ArrayTracer:
         storage = element.storage
         is_outside = type(storage) is Storage and storage.depth <= depth and not storage.carried
+        if not is_outside and not element.shape:  # in memory it would be a number, to which nobody writes in place
+            return None
         return Unchanged(element) if is_outside else Array(element.dtype, element.shape)
     if element is None or is_text_or_member(element):
         return Unchanged(element)
