@@ -205,6 +205,14 @@ def many_arrays_in_order(x):
     return ordered[0][1] + ordered[5][0] * 2 + rows[0][0] * rows[7][1]
 
 
+OUTSIDE = [np.array([float(i), 7.0 * i % 20]) for i in range(20)]
+
+
+def arrays_from_outside_in_order(x):
+    ordered = sorted(OUTSIDE, key=lambda row: row[1] * x[0] + 0.1 * row[0])
+    return ordered[0][0] * x[1] + ordered[5][1] * x[2]
+
+
 def one_list_twice(x):
     row = [1.0, 2.0]
     copied = copy.deepcopy([row, row])
@@ -244,7 +252,7 @@ ONE_TRACE = [
 SEVERAL = [
     written_to_after_the_choice, chosen_is_written_to, ordered_and_written_to, seen_by_a_caller,
     kept_under_another_name, many_arrays_in_order, one_list_twice, attributes_under_another_name,
-    array_of_no_axes,
+    array_of_no_axes, arrays_from_outside_in_order,
 ]  # fmt: skip
 
 
