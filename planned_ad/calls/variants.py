@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from ..caching.folders import belonging_to
@@ -43,6 +43,7 @@ MOST_TIES = 8  # tests that the last bit of a sum decides, which each kernel add
 MORE_STEPS = 8  # times as many, where the memory for a `while` loop did not do
 MOST_STEPS = 10_000_000
 MOST_EXAMPLE_STEPS = 100_000  # of an example that Python runs, since a test after the loop asks for its numbers
+WAYS = ("branch", "count", "number")  # what is guarded: the outcome of a test, or an integer that is asked for
 SEVERAL = 4  # ways through a function that have a trace each, before all of them are to have one
 PASSES_FOR_EACH = 24  # over the function, to have one for all ways: it is worth more the more there are
 MOST_PASSES = 500
@@ -287,11 +288,11 @@ def for_all_branches(plan: PlanOfTraces, tried: list[Variant], broken: Broken | 
     """In place of variants for one way through the function each, one for all of them; None where there is none."""
     count, most = len(tried), plan._options["max_variants"]
     due = max(SEVERAL, min(2 * plan._tried_with, most))
-    if broken is None or broken.guard.what != "branch" or plan._one_way or count < due:
+    if broken is None or broken.guard.what not in WAYS or plan._one_way or count < due:
         return None
     plan._tried_with = count
     passes = min(PASSES_FOR_EACH * count, MOST_PASSES) if count < most else MOST_PASSES
-    found = in_one_trace(plan, *call.example(), passes)
+    found = in_one_trace(plan, *call.example(), passes, {"branch", broken.guard.what})
     if found is not None:
         plan._tried_with = 0  # of what is outside now; where that changes, the others are as likely to be found
         plan._variants[:] = [v for v in plan._variants if v not in tried]
@@ -299,17 +300,23 @@ def for_all_branches(plan: PlanOfTraces, tried: list[Variant], broken: Broken | 
     return found
 
 
-def in_one_trace(plan: PlanOfTraces, args: tuple, kwargs: dict[str, Any], passes: int = MOST_PASSES) -> Variant | None:
+def in_one_trace(
+    plan: PlanOfTraces,
+    args: tuple,
+    kwargs: dict[str, Any],
+    passes: int = MOST_PASSES,
+    without: Collection[str] = ("branch",),
+) -> Variant | None:
     """One more variant, for all ways through the function's branches; None where they cannot be recorded so.
 
-    `passes`: so many over the function at most.
+    `passes`: so many over the function at most. `without`: the kinds of guards that it may not have.
     """
     before, found, is_final = list(plan._variants), None, True
     try:
         found = add_variant(plan, args, kwargs, branches=passes)
     except PlannedADError as error:
         is_final = passes >= MOST_PASSES or not isinstance(error, TooManyPasses)
-    if found is None or any(isinstance(op, Guard) and op.what == "branch" for op in found.trace.tape.operations):
+    if found is None or any(isinstance(op, Guard) and op.what in without for op in found.trace.tape.operations):
         plan._variants[:], plan._one_way = before, is_final
         return None
     return found

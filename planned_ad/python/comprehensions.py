@@ -25,6 +25,15 @@ import types
 from collections.abc import Collection
 
 from .asked_for import asks_for_items, asks_for_none, asks_for_truths, makes_dicts
+from .call_syntax import (
+    as_row,
+    helper_name,
+    is_item_read,
+    run_over_syntax,
+    slice_run_over,
+    with_conditions_seen,
+    written_call,
+)
 from .choices_of_names import ChoicesOfNames, has_choices, tree_of_tests
 from .exit_syntax import ENDLESS, Exits, has, is_endless
 from .instructions import (
@@ -49,12 +58,10 @@ from .source_text import (
 )
 from .statements import asks_again
 from .written_calls import (
-    BETWEEN,
     COLLECTED,
     CONTAINER,
     COPIED,
     DISPLAY,
-    EACH,
     EITHER,
     FIRST,
     GET,
@@ -69,8 +76,6 @@ from .written_calls import (
     MAY_BE_TESTED,
     ONE,
     RECORD,
-    ROW,
-    RUN,
     SORT,
     TABLE,
     TESTED,
@@ -81,7 +86,6 @@ KINDS = ("list", "tuple")
 CONTAINERS = frozenset(("deque", "defaultdict", "Counter", "OrderedDict", "set", "fromkeys"))
 DISPLAYED = {"list": DISPLAY, "dict": TABLE}
 PLAIN = (ast.Name, ast.Constant, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.expr_context)
-NO_LISTS = ("range", "enumerate", "zip", "map", "filter", "reversed", ITEM, ROW)
 TESTS = frozenset(name for name in dis.opname if "JUMP_IF" in name)
 BUILD_LIST, BUILD_SET, IS_OP, LOAD_CONST = (
     dis.opmap[name] for name in ("BUILD_LIST", "BUILD_SET", "IS_OP", "LOAD_CONST")
@@ -192,7 +196,7 @@ class _Written(ast.NodeTransformer):
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
         is_choice = id(node) in self.choices
         self.generic_visit(node)
-        return _call(EITHER, node, node.test, node.body, node.orelse) if is_choice else node
+        return written_call(EITHER, node, node.test, node.body, node.orelse) if is_choice else node
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
         return _tested_together(node) if id(node) in self.tests else self.generic_visit(node)  # type: ignore[return-value]
@@ -203,17 +207,17 @@ class _Written(ast.NodeTransformer):
     def visit_List(self, node: ast.List) -> ast.expr:
         self.generic_visit(node)
         is_made = isinstance(node.ctx, ast.Load) and node.elts
-        return _call(RECORD, node, node) if is_made and not _has_starred(node.elts) else node
+        return written_call(RECORD, node, node) if is_made and not _has_starred(node.elts) else node
 
     def visit_Set(self, node: ast.Set) -> ast.expr:
         self.generic_visit(node)
-        return node if _has_starred(node.elts) else _call(RECORD, node, node)
+        return node if _has_starred(node.elts) else written_call(RECORD, node, node)
 
     def visit_Dict(self, node: ast.Dict) -> ast.expr:
         self.generic_visit(node)
         is_known = all(isinstance(key, ast.Constant) and isinstance(key.value, str) for key in node.keys)
         node.values = [_displayed(value) for value in node.values]
-        return _call(RECORD, node, node) if is_known and node.keys else node
+        return written_call(RECORD, node, node) if is_known and node.keys else node
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         self.generic_visit(node)
@@ -225,11 +229,11 @@ class _Written(ast.NodeTransformer):
         if not _stands_alone(node):
             return node
         node.elt = _displayed(node.elt)
-        return _call(COLLECTED, node, _of_each(ast.GeneratorExp(node.elt, node.generators)))
+        return written_call(COLLECTED, node, with_conditions_seen(ast.GeneratorExp(node.elt, node.generators)))
 
     def visit_For(self, node: ast.For) -> ast.stmt:
         self.generic_visit(node)
-        node.iter = _run(node.iter)
+        node.iter = run_over_syntax(node.iter)
         if any(isinstance(part, ast.Attribute | ast.Subscript) for part in ast.walk(node.target)):
             item = f".item{node.lineno}"
             taken = ast.Assign([node.target], ast.Name(item, ast.Load()))
@@ -241,24 +245,24 @@ class _Written(ast.NodeTransformer):
         self.generic_visit(node)
         has_body = node.body[0].lineno > (node.test.end_lineno or node.test.lineno)
         if has_body and is_endless(node.test) and any(has(statement, ast.Continue) for statement in node.body):
-            node.test = _name(ENDLESS, node.test)
+            node.test = helper_name(ENDLESS, node.test)
         return node
 
     def visit_comprehension(self, node: ast.comprehension) -> ast.comprehension:
         self.generic_visit(node)
-        node.iter = node.iter if node.is_async else _run(node.iter)
+        node.iter = node.iter if node.is_async else run_over_syntax(node.iter)
         return node
 
     def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:
         self.generic_visit(node)
-        return _of_each(node)
+        return with_conditions_seen(node)
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)
         if _calls(node, "next") and _calls(node.args[0], "iter"):
-            return _call(FIRST, node, node.args[0].args[0])  # type: ignore[attr-defined]
+            return written_call(FIRST, node, node.args[0].args[0])  # type: ignore[attr-defined]
         if isinstance(node.func, ast.Name) and node.func.id in RUNNING:
-            node.args = list(map(_between, node.args))
+            node.args = list(map(slice_run_over, node.args))
         if isinstance(node.func, ast.Name) and node.func.id == "dict":
             for keyword in node.keywords:
                 keyword.value = _displayed(keyword.value)
@@ -267,29 +271,29 @@ class _Written(ast.NodeTransformer):
             for keyword in node.keywords:
                 keyword.value = _empty_displayed(keyword.value)
         if isinstance(node.func, ast.Attribute) and node.func.attr == "sort" and not node.args:
-            found = _call(SORT, node, node.func.value)
+            found = written_call(SORT, node, node.func.value)
             found.keywords = node.keywords
             return found
         if isinstance(node.func, ast.Attribute) and node.func.attr == "copy" and not node.args and not node.keywords:
-            return _call(COPIED, node, node.func.value)
+            return written_call(COPIED, node, node.func.value)
         is_plain = len(node.args) == 1 and not node.keywords and not isinstance(node.args[0], ast.Starred)
-        if is_plain and getattr(node.func, "id", "") == "len" and _is_item(node.args[0]):
-            return _call(LENGTH, node, node.func, *node.args[0].args)  # type: ignore[attr-defined]
+        if is_plain and getattr(node.func, "id", "") == "len" and is_item_read(node.args[0]):
+            return written_call(LENGTH, node, node.func, *node.args[0].args)  # type: ignore[attr-defined]
         if is_plain and isinstance(node.func, ast.Attribute) and node.func.attr == "index":
-            return _call(INDEX, node, node.func.value, node.args[0])
+            return written_call(INDEX, node, node.func.value, node.args[0])
         if self.items and _gets_an_item(node):
             assert isinstance(node.func, ast.Attribute)
-            return _call(GET, node, _as_row(node.func.value), *node.args)
+            return written_call(GET, node, as_row(node.func.value), *node.args)
         if not CONTAINERS.isdisjoint((getattr(node.func, "id", ""), getattr(node.func, "attr", ""))):
-            found = _call(CONTAINER, node, node.func, *node.args)
+            found = written_call(CONTAINER, node, node.func, *node.args)
             found.keywords = node.keywords
             return found
         if is_plain and getattr(node.func, "id", "") == "dict" and isinstance(node.args[0], ast.Name | ast.Attribute):
-            return _call(CONTAINER, node, node.func, *node.args)
+            return written_call(CONTAINER, node, node.func, *node.args)
         is_kind = isinstance(node.func, ast.Name) and node.func.id in KINDS
         if not is_kind or node.keywords or len(node.args) != 1 or isinstance(node.args[0], ast.Starred):
             return node
-        return _call(COLLECTED, node, node.args[0], node.func)
+        return written_call(COLLECTED, node, node.args[0], node.func)
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         if id(node) in self.tests:
@@ -301,43 +305,43 @@ class _Written(ast.NodeTransformer):
         if self.nones and len(node.ops) == 1 and isinstance(node.ops[0], ast.Is | ast.IsNot):
             asked = [part for part in (node.left, node.comparators[0]) if not _is_none(part)]
             if len(asked) == 1:
-                found = _call(IS_NONE, asked[0], asked[0])
+                found = written_call(IS_NONE, asked[0], asked[0])
                 is_not = isinstance(node.ops[0], ast.IsNot)
                 return ast.copy_location(ast.UnaryOp(ast.Not(), found), node) if is_not else found
         if self.items and len(node.ops) == 1 and isinstance(node.ops[0], ast.In | ast.NotIn):
-            found = _call(HAS, node, node.left, _as_row(node.comparators[0]))
+            found = written_call(HAS, node, node.left, as_row(node.comparators[0]))
             return found if isinstance(node.ops[0], ast.In) else ast.copy_location(ast.UnaryOp(ast.Not(), found), node)
         operands = [node.left, *node.comparators]
         if len(node.ops) == 1 and isinstance(node.ops[0], ast.Is | ast.IsNot) and _is_truth(operands[1]):
-            found = _call(IS_TRUTH, node, *operands)
+            found = written_call(IS_TRUTH, node, *operands)
             return found if isinstance(node.ops[0], ast.Is) else ast.copy_location(ast.UnaryOp(ast.Not(), found), node)
         are_known = any(isinstance(part, ast.Constant) for part in operands)
         if len(node.ops) == 1 and isinstance(node.ops[0], ast.Is | ast.IsNot) and not are_known:
-            node.left, node.comparators = _call(IS_ONE, node, *operands), [_name(ONE, node)]
+            node.left, node.comparators = written_call(IS_ONE, node, *operands), [helper_name(ONE, node)]
             return node
         places: set[int] = set()
         for place, (operator, pair) in enumerate(zip(node.ops, itertools.pairwise(operands))):
             is_known = any(isinstance(part, ast.Constant) and not (self.nones and _is_none(part)) for part in pair)
             if isinstance(operator, ast.Is | ast.IsNot) and not is_known:
                 places.update((place, place + 1))
-        parts = [_call(ITSELF, part, part) if place in places else part for place, part in enumerate(operands)]
+        parts = [written_call(ITSELF, part, part) if place in places else part for place, part in enumerate(operands)]
         node.left, node.comparators = parts[0], parts[1:]
         return node
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         self.generic_visit(node)
         if isinstance(node.ctx, ast.Load) and _is_whole(node.slice):
-            return _call(WHOLE, node, node.value)
+            return written_call(WHOLE, node, node.value)
         if not self.items or not isinstance(node.ctx, ast.Load) or isinstance(node.slice, ast.Slice):
             return node
         if isinstance(node.slice, ast.Tuple) and any(isinstance(e, ast.Slice | ast.Starred) for e in node.slice.elts):
             return node
         holder = node.value
-        if _is_item(holder) and _is_plain(node.slice):
+        if is_item_read(holder) and _is_plain(node.slice):
             assert isinstance(holder, ast.Call)
             holder.args.append(node.slice)
             return ast.copy_location(holder, node)
-        return _call(ITEM, node, _as_row(holder), node.slice)
+        return written_call(ITEM, node, as_row(holder), node.slice)
 
     def visit_Assign(self, node: ast.Assign) -> ast.stmt:
         self.generic_visit(node)
@@ -361,29 +365,6 @@ def _stands_alone(node: ast.ListComp | ast.DictComp) -> bool:
     return not is_async and not any(_sees_its_scope(part) for part in ast.walk(node))
 
 
-def _run(items: ast.expr) -> ast.expr:
-    """What a loop runs over, if not what a call gives that has no list."""
-    is_other = isinstance(items, ast.Call) and getattr(items.func, "id", "") in NO_LISTS
-    items = _between(items)
-    return items if is_other else _call(RUN, items, items)
-
-
-def _between(items: ast.expr) -> ast.expr:
-    """A slice of which nothing is asked but its items, one after the other."""
-    if not (isinstance(items, ast.Subscript) and isinstance(items.slice, ast.Slice) and items.slice.step is None):
-        return items
-    none = ast.copy_location(ast.Constant(None), items)
-    return _call(BETWEEN, items, items.value, items.slice.lower or none, items.slice.upper or none)
-
-
-def _of_each(node: ast.GeneratorExp) -> ast.GeneratorExp:
-    """Where it has a condition, the sides of which are over with each item."""
-    for generator in node.generators:
-        if generator.ifs and not generator.is_async:
-            generator.iter = _call(EACH, generator.iter, generator.iter)
-    return node
-
-
 def _calls(node: ast.expr, name: str) -> bool:
     """Whether it is a call of a built-in with one argument."""
     is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name
@@ -396,8 +377,8 @@ def _tested_together(node: ast.expr) -> ast.expr:
     assert tree is not None
     names = dict.fromkeys(part.id for part in ast.walk(node) if isinstance(part, ast.Name) and part.id != "abs")
     form = ast.copy_location(ast.Constant(tree[0]), node)
-    test = _call(MAY_BE_TESTED, node, *(ast.copy_location(ast.Name(name, ast.Load()), node) for name in names))
-    found = ast.IfExp(test, _call(TESTED, node, form, *tree[1]), node)
+    test = written_call(MAY_BE_TESTED, node, *(ast.copy_location(ast.Name(name, ast.Load()), node) for name in names))
+    found = ast.IfExp(test, written_call(TESTED, node, form, *tree[1]), node)
     return ast.fix_missing_locations(ast.copy_location(found, node))
 
 
@@ -407,18 +388,6 @@ def _is_truth(node: ast.expr) -> bool:
 
 def _is_whole(key: ast.expr) -> bool:
     return isinstance(key, ast.Slice) and key.lower is key.upper is key.step is None
-
-
-def _is_item(node: ast.expr) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == ITEM
-
-
-def _as_row(node: ast.expr) -> ast.expr:
-    """What an item is read of, or asked for: perhaps one of several lists, of which data say which one."""
-    if _is_item(node):
-        assert isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
-        node.func.id = ROW
-    return node
 
 
 def _gets_an_item(node: ast.Call) -> bool:
@@ -456,7 +425,7 @@ def _displayed(value: ast.expr) -> ast.expr:
     if isinstance(value, ast.List):
         value.elts = list(map(_empty_displayed, value.elts))
     if isinstance(value, ast.List) or _repeats_a_display(value):
-        return _call(DISPLAY, value, value)
+        return written_call(DISPLAY, value, value)
     if isinstance(value, ast.Tuple):
         value.elts = [_displayed(part) for part in value.elts]
     elif isinstance(value, ast.BoolOp):
@@ -465,11 +434,11 @@ def _displayed(value: ast.expr) -> ast.expr:
         value.body, value.orelse = _displayed(value.body), _displayed(value.orelse)
     elif isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
         is_empty = value.func.id in DISPLAYED and not value.args and not value.keywords
-        return _call(DISPLAYED[value.func.id], value, value) if is_empty else value
+        return written_call(DISPLAYED[value.func.id], value, value) if is_empty else value
     if isinstance(value, ast.DictComp) and _stands_alone(value):
         pair = ast.copy_location(ast.Tuple([value.key, _displayed(value.value)], ast.Load()), value)
-        return _call(TABLE, value, _of_each(ast.GeneratorExp(pair, value.generators)))
-    return _call(TABLE, value, value) if isinstance(value, ast.Dict) else value
+        return written_call(TABLE, value, with_conditions_seen(ast.GeneratorExp(pair, value.generators)))
+    return written_call(TABLE, value, value) if isinstance(value, ast.Dict) else value
 
 
 def _empty_displayed(value: ast.expr) -> ast.expr:
@@ -482,15 +451,3 @@ def _repeats_a_display(value: ast.expr) -> bool:
     if not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Mult | ast.Add):
         return False
     return any(isinstance(part, ast.List) or _repeats_a_display(part) for part in (value.left, value.right))
-
-
-def _call(name: str, place: ast.expr, *arguments: ast.expr) -> ast.Call:
-    function = _name(name, place)
-    for argument in arguments:
-        if not hasattr(argument, "lineno"):
-            ast.copy_location(argument, place)
-    return ast.copy_location(ast.Call(function, list(arguments), []), place)
-
-
-def _name(name: str, place: ast.expr) -> ast.Name:
-    return ast.copy_location(ast.Name(name, ast.Load()), place)

@@ -21,6 +21,7 @@ BETWEEN, EITHER = "__planned_ad_between__", "__planned_ad_either__"
 TESTED, MAY_BE_TESTED = "__planned_ad_tested__", "__planned_ad_may_be_tested__"
 FIRST, IS_TRUTH = "__planned_ad_first__", "__planned_ad_is_truth__"
 HAS, GET, RUN = "__planned_ad_has__", "__planned_ad_get__", "__planned_ad_run__"
+VIEW = "__planned_ad_view__"
 
 
 def collected(items: Any, kind: Any = list) -> Any:
@@ -103,6 +104,11 @@ def item_count(function: Any, holder: Any, *keys: Any) -> Any:
     return function(item_of(holder, *keys))
 
 
+def view_of_item(name: str, holder: Any, *keys: Any) -> Any:
+    """What a loop runs over that runs over `holder[key].items()`, or another view; the tracer has its own."""
+    return getattr(item_of(holder, *keys), name)()
+
+
 def is_in(key: Any, holder: Any) -> bool:
     """What `key in holder` stands for; the tracer has its own."""
     return key in holder
@@ -162,6 +168,7 @@ HELPERS: dict[str, Any] = {
     SORT: sort, COLLECTED: collected, DISPLAY: display, RECORD: record, TABLE: dict_made, CONTAINER: made_container,
     ITSELF: itself, IS_NONE: is_none, EXITS: exits, ITEM: item_of, ROW: chosen_row, LENGTH: item_count, INDEX: index,
     IS_ONE: are_one, ONE: SAME, EACH: tested_items, HAS: is_in, GET: item_or_default, RUN: items_of_loop, ENDLESS: True,
+    VIEW: view_of_item,
     WHOLE: all_items, COPIED: copied, BETWEEN: items_between, EITHER: one_or_other,
     FIRST: first_of_all, IS_TRUTH: is_truth_itself,
     TESTED: tested_together, MAY_BE_TESTED: may_be_tested_together,

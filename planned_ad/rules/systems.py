@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import lapack
 
-from .algebra import Symbol
+from .algebra import Symbol, where
 from .matrix_algebra import (
     array_at,
     either,
@@ -324,8 +324,17 @@ def rows_permuted(f: Symbol, a: Symbol, inverse: bool) -> Symbol:
     return a.apply("gather", *(axis.broadcast(order.shape) for axis in axes), order)
 
 
+def with_last_pivot(y: Symbol) -> Symbol:
+    """The factors with one for the last pivot, of which their derivative does not depend: that may be zero."""
+    n = y.shape[-1]
+    is_last = np.zeros((n, n), bool)
+    is_last[-1:, -1:] = True
+    return where(y.constant(is_last, np.dtype(bool)), y.constant(1.0, y.dtype), y)
+
+
 def lu_factors_adjoint(ct: Symbol, y: Symbol, f: Symbol) -> Symbol:
     """The transpose of `lu_factors_tangent`."""
+    y = with_last_pivot(y)
     lower, upper = triangle(y, True, 1), triangle(y, False)
     of_l, of_u = triangle(ct, True, 1), triangle(ct, False)
     inner = triangle(of_l + matrix_product(matrix_transpose(lower), of_l), True, 1) + triangle(
@@ -338,6 +347,7 @@ def lu_factors_adjoint(ct: Symbol, y: Symbol, f: Symbol) -> Symbol:
 
 def lu_factors_tangent(tangents: Sequence[Symbol], y: Symbol, f: Symbol) -> Symbol:
     """With `X = L^-1 P dA U^-1`: `dL = L tril(X, -1)`, `dU = triu(X) U`."""
+    y = with_last_pivot(y)
     da = rows_permuted(f, matrix_of(tangents[0]), False)
     left = y.apply("triangular_solve", da, lower=True, transposed=False, unit=True)
     inner = matrix_transpose(

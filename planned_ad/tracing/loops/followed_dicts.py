@@ -94,7 +94,9 @@ def dict_replacements(recorder: Recorder) -> dict[int, object]:
 
     def first(items: SetOfKeys) -> list[Any]:
         of_set = recorder.flow.sets.get(id(items.places))
-        is_known = of_set is not None and not of_set.is_grown and len(of_set.elements) > max(recorder.unroll, FEW)
+        is_at_last = recorder.scopes.decisions.whole is not None and recorder.outside.has_others
+        few = 0 if is_at_last else max(recorder.unroll, FEW)
+        is_known = of_set is not None and not of_set.is_grown and len(of_set.elements) > few
         if of_set is None or not is_known or not all(type(element) is int for element in of_set.elements):
             return give_up(items)
         of_set.is_run_over = True
@@ -199,6 +201,7 @@ def follow_dicts(recorder: Recorder, frame: types.FrameType, texts: Collection[A
     Dicts of lists and sets stay Python's where loops tell the `key`, and are short enough to be written out.
     """
     decisions, found = recorder.scopes.decisions, False
+    inside = {id(item) for items, _ in recorder.flow.dicts.values() if type(items) is dict for item in items.values()}
     for items, site in recorder.flow.dicts.values():
         if site in decisions.tables or site in decisions.plain or not may_have(items, texts):
             continue
@@ -212,7 +215,8 @@ def follow_dicts(recorder: Recorder, frame: types.FrameType, texts: Collection[A
             found |= is_placed
             continue
         is_filled = any(consumer.value is items for consumer in recorder.consumers.values())
-        is_traced = not texts and any(recorder.is_array(value) or recorder.is_scalar(value) for value in items.values())
+        is_alone = not texts and id(items) not in inside
+        is_traced = is_alone and any(recorder.is_array(value) or recorder.is_scalar(value) for value in items.values())
         is_filled |= is_traced or are_filled(items) or is_of_places(site)
         if not is_filled and not any(is_written_in(f, items) for f in user_frames(frame)):
             continue

@@ -18,10 +18,11 @@ from ...python.written_calls import is_in, item_of, item_or_default
 from ..record.recorder import Recorder
 from ..values.loop_index import LoopIndex
 from ..values.scalar_tracer import ScalarTracer
+from .chosen_items import MOST_ITEMS, MOST_KEYS, Choices, ChosenRow, any_of, as_chosen_row, integer_bounds, tuples
 from .held import is_number
 from .letters import PLAIN, Letter, Letters, is_text_or_member, may_be_chosen
 from .none_or_value import optional_item
-from .tables import MOST, MOST_ITEMS, MOST_KEYS, Choices, ChosenRow, any_of, column_of, integer_bounds, tuples
+from .tables import MOST, column_of
 
 SETS = (set, frozenset, SetInOrder, FrozenInOrder)
 KEYS: type = type({}.keys())
@@ -33,7 +34,7 @@ def membership_replacements(recorder: Recorder) -> dict[int, object]:
     """By identity, what asks whether items are there; see `comprehensions`."""
 
     def has(key: Any, holder: Any) -> Any:
-        row = holder if type(holder) is ChosenRow else ChosenRow(holder, (), [holder], 0, ())
+        row = as_chosen_row(holder)
         if may_differ(row, key) and all(is_plain(item, key) for item in row.items):
             found = read(row, key, lambda item, k: k in item)
             if found is not None:
@@ -41,7 +42,7 @@ def membership_replacements(recorder: Recorder) -> dict[int, object]:
         return key in item_of(row.holder, *row.keys)
 
     def get(holder: Any, *args: Any) -> Any:
-        row = holder if type(holder) is ChosenRow else ChosenRow(holder, (), [holder], 0, ())
+        row = as_chosen_row(holder)
         if may_differ(row, args[0]) and all(type(item) is dict for item in row.items):
             found = read(row, args[0], lambda item, k: item.get(k, *args[1:]))
             if found is not None:

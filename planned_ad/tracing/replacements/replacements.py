@@ -18,6 +18,7 @@ from ..lengths import functions as _lengths  # noqa: F401 (registers how it hand
 from ..lengths import masks as _masks  # noqa: F401 (registers keys)
 from ..lengths import run_time_creation as _run_time_creation  # noqa: F401 (registers what it implements)
 from ..lengths.ragged import MAKERS
+from ..loops.chosen_items import item_replacements
 from ..loops.exits import exit_replacements
 from ..loops.followed_dicts import dict_replacements
 from ..loops.heaps import heap_replacements
@@ -25,7 +26,6 @@ from ..loops.list_functions import call_on_lists, has_list, list_replacements
 from ..loops.loop_builtins import SEQUENCES
 from ..loops.membership import membership_replacements
 from ..loops.none_or_value import decided
-from ..loops.tables import item_replacements
 from ..record.dispatch import FUNCTIONS, HANDLERS, standing_in
 from ..record.recorder import Recorder
 from ..record.traced import LibraryObject, Traced, TracedArray
