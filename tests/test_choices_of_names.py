@@ -176,3 +176,39 @@ def places_and_none(x):
 @pytest.mark.parametrize("function", [bands, in_a_window, places_and_none], ids=lambda f: f.__name__)
 def test_comparisons_are_tested_together(function):
     assert traces_of(function, 8) == 1
+
+
+def rounded_choices(x):
+    total = 0.0
+    for v in x[:6]:
+        z = v if v > 0.5 else 2.675
+        total += round(z, 2) * v + round(max(v, 2.675), 2)
+    return total
+
+
+def powers_of_choices(x):
+    total = 0.0
+    for v in x[:6]:
+        z = v if v > 0.5 else -8.0
+        w = z + 0.0
+        total += abs(w ** (1 / 3)) * v
+    return total
+
+
+@pytest.mark.parametrize("unroll", [0, 8])
+def test_a_choice_of_python_is_rounded_as_python_rounds(unroll):
+    """2.67: NumPy has 2.68."""
+    assert traces_of(rounded_choices, unroll) >= 1
+
+
+@pytest.mark.parametrize("unroll", [0, 8])
+def test_a_power_of_a_choice_is_right_or_refused(unroll):
+    """NumPy's is nan where that of Python is complex."""
+    plan = planned_ad.compile(powers_of_choices, (np.full(6, 0.7),), unroll=unroll, check=False)
+    for x in (np.full(6, 0.6), np.array([0.7, 0.2, 0.9, 0.1, 0.6, 0.4])):
+        try:
+            found = plan(x)
+        except planned_ad.errors.BoundsError as error:
+            assert "complex" in str(error) and (x < 0.5).any()
+        else:
+            assert found == pytest.approx(powers_of_choices(x), rel=1e-12)

@@ -39,6 +39,17 @@ def test_comparisons(compare, dtype):
         assert plan(x) == pytest.approx(f(x), rel=1e-12)
 
 
+@pytest.mark.parametrize("dtype", NARROW, ids=lambda dtype: dtype.__name__)
+def test_comparisons_with_numbers_that_it_has_not(dtype):
+    u = np.array([1, 2, 5, 7], dtype)
+
+    def f(x, u):
+        return np.sum(x * (u > -50) + x**2 * (u < 2**40)) + (x[0] if u[1] > -3 else 0.0)
+
+    if dtype is not np.uint64:  # which no type has that has negative numbers too
+        assert planned_ad.compile(f, (X, u))(X, u) == f(X, u)
+
+
 def test_comparisons_of_signed_and_unsigned_arrays():
     u, i = np.array([0, 1, 2**63, 2**64 - 1, 5], np.uint64), np.array([-1, 0, 1, 2**62, -5])
 

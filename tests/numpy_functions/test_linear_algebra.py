@@ -158,6 +158,20 @@ def gradient(f, *args):
     return planned_ad.compile(f, args).gradient(*args)
 
 
+@pytest.mark.filterwarnings("ignore:Diagonal number 4")
+def test_factors_of_a_matrix_whose_last_pivot_is_zero() -> None:
+    """On that pivot, the derivatives of the others do not depend."""
+
+    def stationary(rates):
+        a = rates * (1.0 - np.eye(4))
+        factors, _ = sl.lu_factor((a - np.diag(np.sum(a, axis=1))).T)
+        p = np.append(sl.solve_triangular(factors[:-1, :-1], -factors[:-1, -1]), 1.0)
+        return np.sum(p / np.sum(p) * np.array([1.0, -2.0, 3.0, 0.5]))
+
+    rates = np.array([[0.0, 1, 2, 1], [2, 0, 1, 1], [1, 1, 0, 2], [1, 2, 1, 0]])  # the pivot is exactly zero
+    check_gradient(stationary, rates)
+
+
 def test_the_determinant_of_a_singular_matrix() -> None:
     a = np.array([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0], [1.0, 0.0, 1.0]])
     cofactors = [[4.0, 4.0, -4.0], [-2.0, -2.0, 2.0], [0.0, 0.0, 0.0]]

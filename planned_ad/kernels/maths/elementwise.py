@@ -210,8 +210,10 @@ def cast(builder: ir.IRBuilder, value: ir.Value, source: np.dtype, dtype: np.dty
         return builder.fptrunc(value, kind) if dtype.itemsize < source.itemsize else builder.fpext(value, kind)
     if source.kind == "f":
         return _to_integer(builder, value, kind, dtype)
+    if dtype.kind == "f" and source.kind == "b":  # a conversion takes several times as long
+        return builder.select(value, constant(dtype, 1, n), constant(dtype, 0, n))
     if dtype.kind == "f":
-        return builder.uitofp(value, kind) if source.kind in "ub" else builder.sitofp(value, kind)
+        return builder.uitofp(value, kind) if source.kind == "u" else builder.sitofp(value, kind)
     if source.kind != "b" and dtype.itemsize < source.itemsize:
         return builder.trunc(value, kind)
     if source.kind != "b" and dtype.itemsize == source.itemsize:

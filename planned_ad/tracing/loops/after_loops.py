@@ -73,11 +73,10 @@ class Leaving:
                 copy = Copy(recorder.copies.names(storage), NONE, self.loop.copies.refused)
                 buffer = self.keep(value.read(), storage.label())
                 return Array(value.dtype, value.shape, buffer=buffer, copy=copy)
-            if storage.value is not None and storage.depth > depth and storage not in [s for s, _ in self.storages]:
-                view = storage.view_of(storage.base)
-                buffer = recorder.builder.new_buffer("local", storage.label(), storage.base.dtype, view)
-                self.storages.append((storage, buffer))
-                self.stores.append((buffer, storage.value))
+            self.leave(storage, depth)
+            return value
+        if type(value) is RaggedArray:
+            self.leave(value.storage, depth)
             return value
         if type(value) is TracedList and list_moves(self.loop, value):
             if self.loop.is_left:
@@ -99,6 +98,15 @@ class Leaving:
         if is_one:  # put together when the loop is over
             return Items(parts[0], parts[1], tuple(map(as_form, items)))
         return put_together(parts[0], parts[1], items)
+
+    def leave(self, storage: Storage, depth: int) -> None:
+        """What is computed in the loop lies in memory after it."""
+        if storage.value is None or storage.depth <= depth or any(known is storage for known, _ in self.storages):
+            return
+        view = storage.view_of(storage.base)
+        buffer = self.recorder.builder.new_buffer("local", storage.label(), storage.base.dtype, view)
+        self.storages.append((storage, buffer))
+        self.stores.append((buffer, storage.value))
 
     def memory(self, label: str, dtype: np.dtype, shape: tuple[int, ...]) -> Buffer:
         return self.recorder.builder.new_buffer("local", label, dtype, contiguous(shape))

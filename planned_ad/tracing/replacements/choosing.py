@@ -174,9 +174,10 @@ def choice_of_names(recorder: Recorder) -> Callable[..., Any]:
         recorder.mark()
         truth = test if test.dtype.kind == "b" else elementwise(recorder, np.not_equal, (test, 0), is_operator=True)
         found = where(recorder, truth, one, other)
-        if len(types) > 1:
-            recorder.chosen.add(found.value)
-        return found
+        if len(types) == 1:
+            return found
+        recorder.chosen.add(found.value)
+        return ScalarTracer(recorder, found.value, found.is_python, types)
 
     return choose
 

@@ -175,10 +175,16 @@ def record_ufunc(
     return result
 
 
+INT_ENDS = np.iinfo(INT)
+
+
 def _compared(recorder: Recorder, obj: Any, fact: Any, other: Any) -> Any:
     """What an operand of a comparison is: one of Python's integers as large as it is, whatever it is compared with."""
-    if fact[0] is not int or fact[2] or not isinstance(other[0], np.dtype) or other[0].kind not in "iu":
+    if fact[0] is not int or not isinstance(other[0], np.dtype) or other[0].kind not in "iu":
         return fact
+    if fact[2]:  # a number that is known, which one type more has beside all that this one has, but for the largest
+        is_between = type(obj) is int and INT_ENDS.min <= obj <= INT_ENDS.max and other[0].itemsize < INT.itemsize
+        return (INT, *fact[1:]) if is_between and not are_within((obj, obj), other[0]) else fact
     return fact if are_within(recorder.builder.limits.of(recorder.value_of(obj)), other[0]) else (INT, *fact[1:])
 
 

@@ -101,14 +101,24 @@ def raise_as_operator(recorder: Any, ufunc: np.ufunc, operands: tuple[Any, ...])
             raise ZeroDivisionError("division by zero")
     elif ufunc is np.power:
         base, exponent = operands
-        if type(exponent) is not int and not (type(exponent) is float and exponent.is_integer()):
-            what = "Python gives a complex number for such a power, which is not traced; write it with numpy or cmath"
-            is_real = np.logical_or(np.logical_not(base < 0), np.floor(exponent) == exponent)
-            recorder.scopes.require_after(recorder.value_of(is_real), "bounds", what)
+        require_real_power(recorder, base, exponent)
         if is_caught(ZeroDivisionError) and bool(base == 0) and bool(exponent < 0):
             raise ZeroDivisionError("0.0 cannot be raised to a negative power")
         if is_caught(OverflowError) and bool(abs(np.power(base, exponent)) == np.inf) and bool(abs(base) != np.inf):
             raise OverflowError("Numerical result out of range")
+
+
+def is_whole(exponent: Any) -> bool:
+    """Whether it is known to be an integer, as which a power of a negative number is real."""
+    return type(exponent) is int or (type(exponent) is float and exponent.is_integer())
+
+
+def require_real_power(recorder: Any, base: Any, exponent: Any) -> None:
+    """Refuse calls in which a power of a Python number is complex."""
+    if not is_whole(exponent):
+        what = "Python gives a complex number for such a power, which is not traced; write it with numpy or cmath"
+        is_real = np.logical_or(np.logical_not(base < 0), np.floor(exponent) == exponent)
+        recorder.scopes.require_after(recorder.value_of(is_real), "bounds", what)
 
 
 def is_fraction(recorder: Any, operands: tuple[Any, ...]) -> bool:

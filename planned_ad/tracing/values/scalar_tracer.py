@@ -197,6 +197,8 @@ class ScalarTracer(ScalarMethods):
         if digits is None:
             require_integer(self.recorder, self)
             return self.recorder.integer(np.rint(self))
+        if len({is_python for _, is_python in self.types}) > 1:  # which round to digits each in a way of its own
+            raise told_apart(self.recorder, self.types)
         if self.is_python and self.dtype == np.float64 and type(digits) is int and 0 <= digits <= MOST_DIGITS:
             return self.rounded(digits)
         result = self.recorder.call(np.round, (self, digits), {})
