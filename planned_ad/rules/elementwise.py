@@ -294,6 +294,28 @@ row(
 )
 
 
+def refined_quotient(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """`a / b` by a number near `1 / b`: one step of Newton's method, which is exact for the nearest one there is."""
+    with np.errstate(all="ignore"):
+        quotient = a * c
+        is_exact = np.isnan(c) | (c == 1 / b)
+        return np.where(is_exact, a / b, quotient + (a - quotient * b) * c)
+
+
+row(
+    "refined_quotient",
+    refined_quotient,
+    (
+        lambda ct, y, a, b, c: ct * c * (2 - b * c),
+        lambda ct, y, a, b, c: -(ct * a) * c * c,
+        lambda ct, y, a, b, c: 2 * ct * a * (1 - b * c),
+    ),
+    ("bc", "ac", "abc"),
+    cost=2,
+    samples=((-2, 2), (0.5, 1), (1, 1.5)),
+)
+
+
 # Choice.
 def larger(ct: Symbol, a: Symbol, b: Symbol) -> Symbol:
     """`ct` where `a > b`, half of it at a tie (and where one is nan: the result is nan whatever the share)."""

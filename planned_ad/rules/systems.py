@@ -329,7 +329,7 @@ def with_last_pivot(y: Symbol) -> Symbol:
     n = y.shape[-1]
     is_last = np.zeros((n, n), bool)
     is_last[-1:, -1:] = True
-    return where(y.constant(is_last, np.dtype(bool)), y.constant(1.0, y.dtype), y)
+    return where(y.constant(is_last, np.dtype(bool)).broadcast(y.shape), y.constant(1.0, y.dtype), y)
 
 
 def lu_factors_adjoint(ct: Symbol, y: Symbol, f: Symbol) -> Symbol:

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from ..llvm.types import constant, register_type, value_unless
+from ..llvm.types import constant, register_type
+from . import quotients
 from . import vector_functions as vecmath
-from .notation import declare, suffix
+from .notation import declare, lanes_of, suffix
 from .polygamma import polygamma
 
 CONTRACT = ("contract",)
@@ -38,10 +39,6 @@ BITWISE = {
     "bitwise_or": "or_",
     "bitwise_xor": "xor",
 }
-
-
-def lanes_of(value: ir.Value) -> int:
-    return value.type.count if isinstance(value.type, ir.VectorType) else 1
 
 
 def intrinsic(builder: ir.IRBuilder, name: str, *args: ir.Value) -> ir.Value:
@@ -97,46 +94,6 @@ def compare(builder: ir.IRBuilder, relation: str, operands: list[ir.Value], dtyp
 def _negative(builder, operands, dtype, source, parameters):
     (a,) = operands
     return builder.fneg(a) if dtype.kind == "f" else builder.neg(a)
-
-
-def _divide(builder, operands, dtype, source, parameters):
-    return builder.fdiv(*operands)
-
-
-def _strong_multiply(builder, operands, dtype, source, parameters):
-    """Zero where the first operand is; `both`: or the second."""
-    a, b = operands
-    zero = constant(dtype, 0, lanes_of(a))
-    if not parameters["both"]:
-        return strongly(builder, "fmul", a, b, constant(dtype, math.inf), zero)
-    product = builder.fmul(a, b)
-    neither = builder.and_(builder.fcmp_unordered("!=", a, zero), builder.fcmp_unordered("!=", b, zero))
-    return builder.select(neither, product, zero)
-
-
-def _strong_divide(builder, operands, dtype, source, parameters):
-    a, b = operands
-    return strongly(builder, "fdiv", a, b, constant(dtype, 0), constant(dtype, 1, lanes_of(a)))
-
-
-def strongly(
-    builder: ir.IRBuilder, operation: str, a: ir.Value, b: ir.Value, pole: ir.Value, instead: ir.Value
-) -> ir.Value:
-    """`a * b` or `a / b`; zero where `a` is, also where `b` is nan or, but for its sign, `pole`.
-
-    Of vectors the result is masked, which costs a comparison. A single number may be what the next iteration of a loop
-    waits for: there `b` is looked at, beside the way, and in a branch that is foreseen put `instead` where `a` is zero.
-    """
-    n = lanes_of(a)
-    zero = ir.Constant(a.type, [0.0] * n if n > 1 else 0.0)
-    if n > 1:
-        plain = getattr(builder, operation)(a, b)
-        return builder.select(builder.fcmp_unordered("!=", a, zero), plain, zero)
-    is_pole = builder.fcmp_unordered("==", intrinsic(builder, "fabs", b), pole)
-    factor = value_unless(
-        builder, is_pole, b, lambda: builder.select(builder.fcmp_unordered("!=", a, zero), b, instead), likely=False
-    )
-    return getattr(builder, operation)(a, factor, flags=CONTRACT if operation == "fmul" else ())
 
 
 def _absolute(builder, operands, dtype, source, parameters):
@@ -459,9 +416,7 @@ def _nextafter(builder, operands, dtype, source, parameters):
 
 SPECIAL: dict[str, Callable[..., ir.Value]] = {
     "negative": _negative,
-    "divide": _divide,
-    "strong_divide": _strong_divide,
-    "strong_multiply": _strong_multiply,
+    **quotients.TABLE,
     "absolute": _absolute,
     "sign": _sign,
     "maximum": _extremum(">"),

@@ -62,6 +62,10 @@ def double_bits(x: float) -> int:
     return struct.unpack("<q", struct.pack("<d", x))[0]
 
 
+def lanes_of(value: ir.Value) -> int:
+    return value.type.count if isinstance(value.type, ir.VectorType) else 1
+
+
 class Lanes:
     """One LLVM value, scalar or vector, with element-wise operators. Comparisons are ordered: false on NaN."""
 

@@ -18,7 +18,7 @@ from ..record.conversions import NoNumbers
 from ..record.promotion import BOOL, INT, WEAK, dtype_of, resolved
 from ..record.recorder import Recorder
 from ..record.traced import Traced
-from .python_errors import RAISING, is_caught, is_whole, require_real_power
+from .python_errors import RAISING, is_caught, is_whole_exponent, require_real_power
 
 NumberType = tuple[np.dtype, bool]  # a dtype, and whether the number is one of Python
 Types = frozenset[NumberType]
@@ -94,7 +94,7 @@ def types_of_result(
     if not is_same or mixes or (ufunc is np.invert and "b" in kinds):
         raise told_apart(recorder, every)
     if is_operator and ufunc is np.power and len({is_python for _, is_python in every}) > 1:
-        if recorder.chosen and not recorder.scopes.decisions.chosen and not is_whole(operands[1]):
+        if recorder.chosen and not recorder.scopes.decisions.chosen and not is_whole_exponent(operands[1]):
             raise told_apart(recorder, every)
         require_real_power(recorder, *operands)
     may_raise = is_operator and ufunc in RAISING and len({is_python for _, is_python in every}) > 1  # where Python's

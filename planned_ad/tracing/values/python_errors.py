@@ -108,14 +108,14 @@ def raise_as_operator(recorder: Any, ufunc: np.ufunc, operands: tuple[Any, ...])
             raise OverflowError("Numerical result out of range")
 
 
-def is_whole(exponent: Any) -> bool:
+def is_whole_exponent(exponent: Any) -> bool:
     """Whether it is known to be an integer, as which a power of a negative number is real."""
     return type(exponent) is int or (type(exponent) is float and exponent.is_integer())
 
 
 def require_real_power(recorder: Any, base: Any, exponent: Any) -> None:
     """Refuse calls in which a power of a Python number is complex."""
-    if not is_whole(exponent):
+    if not is_whole_exponent(exponent):
         what = "Python gives a complex number for such a power, which is not traced; write it with numpy or cmath"
         is_real = np.logical_or(np.logical_not(base < 0), np.floor(exponent) == exponent)
         recorder.scopes.require_after(recorder.value_of(is_real), "bounds", what)
