@@ -116,3 +116,26 @@ def test_a_generator_without_a_seed_may_be_made_and_not_used() -> None:
     np.testing.assert_allclose(replay(trace(program, (X, False)), X, False)[0], 2 * X)
     with pytest.raises(TraceError, match="gives other numbers"):
         trace(program, (X, True))
+
+
+def of_the_process(x):
+    np.random.seed(42)
+    w, order, n = np.random.rand(3), np.random.permutation(3), np.random.normal(x[0], x[1], 3)
+    np.random.shuffle(w)
+    random.seed(5)
+    total = np.sum(w * x[order]) + n.sum() + np.random.ranf() + random.gauss(0, 1) * x[2]
+    if x[0] > 1:
+        total += np.random.rand() * x[1]
+    for _ in range(3):
+        total += random.choice([1.0, 2.0]) * np.random.randint(0, 5) * x[0]
+    return total + random.random() * np.random.uniform(0.0, 1.0) * x[1]
+
+
+@pytest.mark.parametrize("on_branch", ["retrace", "record"])
+def test_of_the_process_once_it_is_seeded(on_branch: str) -> None:
+    plan = planned_ad.compile(of_the_process, (X,), on_branch=on_branch)
+    for x in (X, X * 0.7, X + 0.5):
+        assert plan(x) == pytest.approx(of_the_process(x), rel=1e-14)
+    before = np.random.get_state()[1].copy()
+    planned_ad.compile(of_the_process, (X,), check=False)(X)
+    assert np.array_equal(before, np.random.get_state()[1])  # it stays as it is

@@ -368,13 +368,25 @@ def test_draws_without_a_seed_are_refused(draw: Callable[[], float]) -> None:
 OUTSIDE = random.Random(2)
 
 
-def test_draws_of_the_process_and_from_outside_are_refused() -> None:
-    def seeds(x: Any) -> Any:
+def seeded_in_a_loop(x: Any) -> Any:
+    for _ in range(20):
         np.random.seed(3)
-        return np.sum(x) * np.random.rand()
+    return np.sum(x) * np.random.rand()
 
-    with pytest.raises(TraceError, match=r"depends? on what else draws.*default_rng\(seed\)"):
-        trace(seeds, (long_vector(),))
+
+def seeded_by_the_clock(x: Any) -> Any:
+    np.random.seed()
+    return np.sum(x) * np.random.rand()
+
+
+def test_draws_of_the_process_and_from_outside_are_refused() -> None:
+    for draw in (np.random.rand, random.random):
+        with pytest.raises(TraceError, match=r"gives another result at each call.*default_rng\(seed\)"):
+            trace(lambda x: np.sum(x) * draw(), (long_vector(),))
+    with pytest.raises(TraceError, match="rand gives another result"):
+        trace(seeded_in_a_loop, (long_vector(),))
+    with pytest.raises(TraceError, match="seed without a fixed number"):
+        trace(seeded_by_the_clock, (long_vector(),))
     with pytest.raises(TraceError, match="gives other numbers at each call"):
         trace(lambda x: np.sum(x) * OUTSIDE.random(), (long_vector(),))
 

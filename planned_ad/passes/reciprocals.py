@@ -73,6 +73,7 @@ import numpy as np
 
 from ..analysis.cost import hangs_on_a_bit
 from ..regions.regions import Region, View, c_strides, is_ragged
+from ..rules.elementwise import NEAR_ONE
 from ..tape.builder import TapeBuilder, rebuilt
 from ..tape.tape import Apply, Constant, Load, Loop, Operation, Tape, Value, walk
 
@@ -81,7 +82,6 @@ DIVISIONS = ("divide", "strong_divide")
 FEWEST = 8  # divisions by the same number that are worth its reciprocal
 LARGEST = 1 << 15  # array of divisors, beside which loops go through one of their reciprocals
 FEW = 64  # reciprocals that are kept from the primal on
-NEAR_ONE = 2.0**100  # between this and its reciprocal lie divisors for which quotients are refined
 
 
 def multiply_by_reciprocals(tape: Tape) -> Tape:

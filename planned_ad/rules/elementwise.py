@@ -294,12 +294,16 @@ row(
 )
 
 
+NEAR_ONE, LARGE = 2.0**100, 2.0**800  # divisors, up to their reciprocals, and quotients that are refined
+
+
 def refined_quotient(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
     """`a / b` by a number near `1 / b`: one step of Newton's method, which is exact for the nearest one there is."""
     with np.errstate(all="ignore"):
-        quotient = a * c
-        is_exact = np.isnan(c) | (c == 1 / b)
-        return np.where(is_exact, a / b, quotient + (a - quotient * b) * c)
+        first = a * c
+        is_exact = (c == 1 / b) & (np.abs(b) < NEAR_ONE) & (np.abs(b) > 1 / NEAR_ONE)
+        is_refined = (np.abs(first) < LARGE) & ~is_exact
+        return np.where(is_refined, np.copysign(first + (a - first * b) * c, first), a / b)
 
 
 row(

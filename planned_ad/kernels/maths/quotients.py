@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 from llvmlite import ir
 
+from ...rules.elementwise import LARGE
 from ..llvm.types import constant, value_unless
 from .notation import F64, Lanes, element_of, fma, lanes_of, like, with_slow_lanes
 
 CONTRACT = ("contract",)
-LARGE = 2.0**800  # quotients that are refined
 
 
 def _divide(builder, operands, dtype, source, parameters):

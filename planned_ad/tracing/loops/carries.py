@@ -19,7 +19,7 @@ from ..record.storage import Storage
 from ..record.traced import TracedArray
 from ..values.array_tracer import ArrayTracer
 from ..values.loop_index import expression_of, plain_or_traced
-from ..values.number_types import ALWAYS_ONE, Types, can_be_one, types_in
+from ..values.number_types import ALWAYS_ONE, Types, can_be_one, is_lost_in, types_in
 from ..values.scalar_tracer import ScalarTracer
 from .columns import element_form, stored
 from .counts import Count, Growing, growing_from
@@ -301,7 +301,8 @@ class Joiner:
         (dtype, is_python), (old_dtype, was_python) = number_type(new), number_type(old)
         known = type(old) is not ScalarTracer
         weak = known and was_python and KINDS.index(old_dtype.kind) <= KINDS.index(dtype.kind)
-        if dtype != old_dtype and not (weak and dtype.type(old) == old) and not (weak and dtype.kind == "f"):
+        is_near = weak and not is_lost_in(old, dtype) and (dtype.kind == "f" or dtype.type(old) == old)
+        if dtype != old_dtype and not is_near:
             raise NotCarried(f"has `{name}`, which is of type {old_dtype} first and {dtype} then")
         types = frozenset([(dtype, is_python), (old_dtype, was_python)]) | types_in(new)
         if not can_be_one(types):

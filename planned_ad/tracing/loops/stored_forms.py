@@ -15,7 +15,7 @@ from ..record.aliases import Copy
 from ..record.storage import Storage
 from ..values.array_tracer import ArrayTracer
 from ..values.loop_index import plain_or_traced
-from ..values.number_types import ALWAYS_ONE, Types, can_be_one
+from ..values.number_types import ALWAYS_ONE, FLOAT, Types, can_be_one, is_lost_in, told_apart
 from ..values.scalar_tracer import ScalarTracer
 from .form import Allocate, HandedOn, Stores, scaled_index
 from .traced_list import TracedList
@@ -136,6 +136,8 @@ class Number(InMemory):
 
     def leave(self, recorder: Recorder, value: Any, index: int) -> Stores:
         assert self.buffer is not None
+        if is_lost_in(value, self.dtype):
+            raise told_apart(recorder, self.every_type() | {(FLOAT, True)})
         return [(self.buffer, recorder.value_of(plain_or_traced(value), self.dtype))]
 
     def item(self, owner: TracedList | None, row: Any) -> Any:

@@ -41,7 +41,7 @@ from ..record.recorder import Recorder
 from ..record.traced import TracedArray
 from ..values.elementwise import elementwise
 from ..values.loop_index import LoopIndex, index_of
-from ..values.number_types import ALWAYS_ONE, can_be_one, number_class, told_apart, types_of
+from ..values.number_types import ALWAYS_ONE, FLOAT, can_be_one, is_lost_in, number_class, told_apart, types_of
 from ..values.python_errors import is_caught
 from ..values.scalar_tracer import ScalarTracer
 from .sorting import arrays_of_numbers, numbers_of, positions_in_order
@@ -169,7 +169,13 @@ def choice_of_names(recorder: Recorder) -> Callable[..., Any]:
         if are_known or any(dtype.kind == "b" for dtype, _ in types) or any(map(is_beyond_memory, (one, other))):
             return one if test else other
         is_one = len(types) == 1 or (is_float and not recorder.scopes.decisions.chosen)
-        if not is_one or not (is_float or recorder.scopes.depth):
+        narrow = min((dtype for dtype, is_python in types if not is_python), key=lambda d: d.itemsize, default=FLOAT)
+        if (
+            not is_one
+            or not (is_float or recorder.scopes.depth)
+            or is_lost_in(one, narrow)
+            or is_lost_in(other, narrow)
+        ):
             return one if test else other
         recorder.mark()
         truth = test if test.dtype.kind == "b" else elementwise(recorder, np.not_equal, (test, 0), is_operator=True)

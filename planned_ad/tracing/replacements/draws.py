@@ -1,8 +1,10 @@
 """Generators of random numbers that a traced function makes from a seed: each draw is a constant of its own.
 
-They give the same numbers at each call, as the function does. What a loop draws differs from iteration to iteration
-while nothing that the program holds does: a draw unrolls the loops that are around it and not around the making of its
-generator. Generators from outside, and those without a seed, give other numbers at each call, which a plan cannot.
+They give the same numbers at each call, as the function does. So does the generator of the whole process, once the
+function has seeded it, `np.random.seed(0)`; a plan leaves that one as it is. What a loop draws differs from iteration
+to iteration while nothing that the program holds does: a draw unrolls the loops that are around it and not around the
+making of its generator. Generators from outside, and those without a seed, give other numbers at each call, which a
+plan cannot.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import random
 import sys
 import types
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,6 +31,7 @@ SEEDED = (
     np.random.default_rng, np.random.SeedSequence, np.random.PCG64, np.random.PCG64DXSM, np.random.MT19937,
     np.random.Philox, np.random.SFC64,
 )  # fmt: skip
+OF_PYTHON = frozenset(getattr(random, n) for n in random.__all__ if n[0].islower())
 ADVICE = "Draw the numbers outside and pass them as an argument"
 SEED = "or make a generator in the function from a fixed seed: numpy.random.default_rng(seed), random.Random(seed)"
 
@@ -37,18 +41,38 @@ def draw_replacements() -> dict[int, Any]:
     drawing = [getattr(np.random, n) for n in np.random.__all__ if n[0].islower() and n != "default_rng"]
     drawing += [getattr(random, n) for n in random.__all__ if n[0].islower()]
     kinds = later(KINDS, lambda recorder, kind: seeded(kind))
-    return kinds | later(SEEDED, _requiring_a_seed) | later(drawing, _refusing)
+    return kinds | later(SEEDED, _requiring_a_seed) | later(drawing, _of_process)
 
 
-def _refusing(recorder: Recorder, function: Any) -> Callable[..., Any]:
-    def refused(*args, **kwargs):
-        if function.__name__ == "seed":
-            what = "seeds the generator of the whole process, whose numbers depend on what else draws from it"
-        else:
+@dataclass
+class OfProcess:
+    """What stands for the generator of the whole process, from where the function seeds it with a fixed number."""
+
+    generator: Any
+    around: tuple[Any, ...]  # the loops and branches in which that is
+
+
+def _of_process(recorder: Recorder, function: Any) -> Callable[..., Any]:
+    """A function that draws from the generator of the process; refused where the function has not seeded it."""
+    name, is_numpys = function.__name__, not isinstance(function, type) and function not in OF_PYTHON
+    name = {"ranf": "random_sample", "sample": "random_sample"}.get(name, name) if is_numpys else name
+
+    def drawn(*args, **kwargs):
+        known = recorder.seeded.get(is_numpys)
+        if name == "seed":
+            seed = [recorder.plain(arg) for arg in (*args, *kwargs.values())]
+            if len(seed) != 1 or seed[0] is None:
+                what = "without a fixed number makes a generator that gives other numbers at each call"
+                raise TraceError(f"{recorder.here()}: seed {what}. {ADVICE}, {SEED}.")
+            generator = seeded(np.random.RandomState if is_numpys else random.Random)(*seed)
+            recorder.seeded[is_numpys] = OfProcess(generator, tuple(recorder.scopes.open))
+            return None
+        if known is None or tuple(recorder.scopes.open[: len(known.around)]) != known.around:
             what = "gives another result at each call, which a plan cannot"
-        raise TraceError(f"{recorder.here()}: {function.__name__} {what}. {ADVICE}, {SEED}.")
+            raise TraceError(f"{recorder.here()}: {name} {what}. {ADVICE}, {SEED}.")
+        return getattr(known.generator, name)(*args, **kwargs)
 
-    return refused
+    return drawn
 
 
 def _requiring_a_seed(recorder: Recorder, make: Any) -> Callable[..., Any]:

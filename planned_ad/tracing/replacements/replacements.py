@@ -190,7 +190,7 @@ def _given(arg: Any) -> Any:
     """An argument as NumPy takes it."""
     if type(arg) is collections.deque:
         return list(arg)
-    return arg.__array__() if _is_like_array(arg) else decided(arg)
+    return arg.__array__() if _is_like_array(arg) and not _dispatches((arg,)) else decided(arg)
 
 
 def _is_like_array(obj: Any) -> bool:

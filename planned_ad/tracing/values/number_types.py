@@ -24,6 +24,7 @@ NumberType = tuple[np.dtype, bool]  # a dtype, and whether the number is one of 
 Types = frozenset[NumberType]
 ALWAYS_ONE: Types = frozenset()
 PYTHON = (float, int, bool)
+FLOAT = np.dtype(np.float64)
 OF_TRUTHS = (np.add, np.subtract, np.multiply, np.negative, np.invert)  # by which Python's truths are integers
 TYPED = frozenset(  # what may be another number for an integer than for a float that is equal to it
     (np.floor_divide, np.remainder, np.fmod, np.divmod, np.power, np.invert, np.left_shift, np.right_shift)
@@ -44,6 +45,16 @@ def can_be_one(types: Types) -> bool:
         return False  # np.True_ + np.True_ is a truth
     integers = {dtype for dtype, _ in types if dtype.kind in "iu"}
     return len(integers) <= 1 and len({dtype for dtype in own if dtype.kind == "f"}) <= 1
+
+
+def is_lost_in(number: Any, dtype: np.dtype) -> bool:
+    """Whether a float of Python's is another number, by more than rounding, in memory of fewer bits."""
+    if type(number) is not float or dtype.kind != "f" or dtype.itemsize >= FLOAT.itemsize or not np.isfinite(number):
+        return False
+    with np.errstate(all="ignore"):
+        found = float(dtype.type(number))
+    is_large_integer = number.is_integer() and abs(number) > 2.0 ** (np.finfo(dtype).nmant + 1)
+    return not np.isfinite(found) or (found == 0 and number != 0) or (is_large_integer and found != number)
 
 
 def told_apart(recorder: Recorder, types: Iterable[NumberType]) -> BaseException:
