@@ -362,7 +362,7 @@ def test_a_generator_that_an_iteration_makes_leaves_the_loop_rolled() -> None:
 )
 def test_draws_without_a_seed_are_refused(draw: Callable[[], float]) -> None:
     with pytest.raises(TraceError, match="without a seed gives other numbers at each call"):
-        trace(lambda x: np.sum(x) * draw(), (long_vector(),))
+        trace(lambda x, draw=draw: np.sum(x) * draw(), (long_vector(),))
 
 
 OUTSIDE = random.Random(2)
@@ -382,7 +382,7 @@ def seeded_by_the_clock(x: Any) -> Any:
 def test_draws_of_the_process_and_from_outside_are_refused() -> None:
     for draw in (np.random.rand, random.random):
         with pytest.raises(TraceError, match=r"gives another result at each call.*default_rng\(seed\)"):
-            trace(lambda x: np.sum(x) * draw(), (long_vector(),))
+            trace(lambda x, draw=draw: np.sum(x) * draw(), (long_vector(),))
     with pytest.raises(TraceError, match="rand gives another result"):
         trace(seeded_in_a_loop, (long_vector(),))
     with pytest.raises(TraceError, match="seed without a fixed number"):
