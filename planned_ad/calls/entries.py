@@ -37,6 +37,7 @@ from ..passes.invariants import hoist_invariants
 from ..passes.narrow import narrow
 from ..passes.packing.packing import packed
 from ..passes.pipeline import simplify
+from ..passes.product_order import in_cheaper_order
 from ..passes.products import lower_products
 from ..passes.repeated_factors import products_of_repeated
 from ..passes.rewrite import rewrite
@@ -145,6 +146,7 @@ def differentiated(
         narrow,
         without_held_once,
         narrow,
+        in_cheaper_order,
         products_of_repeated,
         sums_by_parts,
         write_out_short_axes,

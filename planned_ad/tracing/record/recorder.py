@@ -89,8 +89,7 @@ class Recorder:
         self.constants: dict[int, np.ndarray] = {}  # of these, those whose numbers were used, by identity
         self.wrapped: dict[tuple[int, int], Value] = {}  # an index value within an extent, as one that is not negative
         self.consumers: dict[types.FrameType, Any] = {}  # who adds up the items of a generator expression, by its frame
-        # Those that recorded loops run in; what draws in place of NumPy's generator of the process, or of Python's.
-        self.generators, self.seeded = set[types.FrameType](), dict[bool, Any]()
+        self.generators, self.seeded = set[types.FrameType](), dict[bool, Any]()  # that loops run in; that draw
         self.taken_directly: collections.deque[tuple[Any, ...]] = collections.deque(maxlen=64)  # generators, by whom
         self.filled, self.rows_given = set[Site](), set[Site]()  # lists that loops fill; and with rows that are seen
         self.appended, self.rooms_known = dict[Site, Any](), -1  # by lists whose length is data; see `list_room`
