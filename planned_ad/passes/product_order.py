@@ -27,11 +27,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from ..regions.regions import View, c_strides, is_ragged
 from ..tape.builder import TapeBuilder, rebuilt, written_anew
+from ..tape.operations import all_blocks
 from ..tape.tape import Apply, Operation, Tape, Value, walk
 from .dead_code import drop_dead
 from .products import extents_of
@@ -103,14 +104,6 @@ def product_written(builder: TapeBuilder, product: Value | ProductOfTwo) -> Valu
 
 def labels_of(product: ProductOfTwo) -> tuple[tuple[str, object], ...]:
     return ("a_labels", product.a_labels), ("b_labels", product.b_labels), ("out_labels", product.out_labels)
-
-
-def all_blocks(operations: tuple[Operation, ...]) -> Iterator[tuple[Operation, ...]]:
-    """These, and those of all loops and branches in them."""
-    yield operations
-    for op in operations:
-        for block in op.blocks:
-            yield from all_blocks(block)
 
 
 def is_uneven(op: Apply) -> bool:
