@@ -27,6 +27,7 @@ from .systems import (
     require_everywhere,
     solved,
     transposed_matrices,
+    triangular,
 )
 
 
@@ -53,22 +54,6 @@ def _symmetric(recorder: Recorder, a: Value, lower: bool) -> Value:
     """The symmetric matrix that one triangle stands for."""
     strict = recorder.value_of(_triangle(recorder, a, lower, 1))
     return recorder.value_of(_triangle(recorder, a, lower) + recorder.array(transposed_matrices(recorder, strict)))
-
-
-def triangular(
-    recorder: Recorder, t: Value, b: Value, *, lower: bool, transposed: bool, unit: bool = False, check: bool = False
-) -> Value:
-    """Solutions of triangular systems, with both batches broadcast."""
-    batch = np.broadcast_shapes(t.shape[:-2], b.shape[:-2])
-    b = broadcast(recorder, b, (*batch, *b.shape[-2:]))
-    if b.size == 0:
-        return b
-    if check and not unit:
-        diagonal = recorder.value_of(np.diagonal(recorder.array(t), axis1=-2, axis2=-1))
-        nonzero = recorder.apply("not_equal", diagonal, constant(recorder, 0, diagonal.dtype))
-        require_everywhere(recorder, nonzero, "singular matrix: resolution failed at the diagonal")
-    t = broadcast(recorder, t, (*batch, *t.shape[-2:]))
-    return recorder.apply("triangular_solve", t, b, lower=lower, transposed=transposed, unit=unit)
 
 
 def by_cholesky(recorder: Recorder, factor: Value, b: Value, lower: bool) -> Value:
@@ -111,7 +96,7 @@ def solve(
         raise ValueError(f"{assume_a} is not a recognized matrix structure")
     if a.size == 0 or b.size == 0:
         return _finished(recorder, b, is_vector)
-    return _finished(recorder, solved(recorder, factored(recorder, a), b, bool(transposed)), is_vector)
+    return _finished(recorder, solved(recorder, a, b, bool(transposed)), is_vector)
 
 
 @implements(scipy.linalg.inv)

@@ -7,6 +7,7 @@ is singular) is a guard here: a call of a plan raises `SingularMatrixError`, whi
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -14,13 +15,14 @@ from numpy.linalg import LinAlgError
 from numpy.linalg._linalg import SlogdetResult
 
 from ...regions.regions import View, c_strides
-from ...tape.tape import Value
+from ...tape.tape import Apply, Operation, Value
 from ..record.dispatch import implements
 from ..record.recorder import Recorder
 from ..values.python_errors import is_caught
 from .support import FLOAT, asarray, broadcast, cast, constant, reshape
 
 SINGULAR = "Singular matrix"
+LAST = 256  # operations among which that is which has made a matrix
 
 
 # What these functions share.
@@ -76,14 +78,54 @@ def factored(recorder: Recorder, value: Value, *, required: bool = True) -> Valu
     return found
 
 
-def solved(recorder: Recorder, factors: Value, right: Value, transposed: bool = False) -> Value:
-    """Solutions for right sides that are matrices, with both batches broadcast."""
+def solved(recorder: Recorder, a: Value, right: Value, transposed: bool = False) -> Value:
+    """Solutions for right sides that are matrices, with both batches broadcast; a Cholesky factor is not factored."""
+    factor, is_transposed = cholesky_factor_in(recorder, a)
+    if factor is not None:
+        return triangular(recorder, factor, right, lower=True, transposed=is_transposed != transposed)
+    factors = factored(recorder, a)
     batch = np.broadcast_shapes(factors.shape[:-1], right.shape[:-2])
     if right.size == 0 or 0 in batch:
         return broadcast(recorder, right, (*batch, *right.shape[-2:]))
     factors = broadcast(recorder, factors, (*batch, factors.shape[-1]))
     right = broadcast(recorder, right, (*batch, *right.shape[-2:]))
     return recorder.apply("lu_solve", factors, right, transposed=transposed)
+
+
+def cholesky_factor_in(recorder: Recorder, a: Value) -> tuple[Value | None, bool]:
+    """The lower factor that a matrix is, or whose transpose, which a decomposition has given; None of another one."""
+    made: Operation | None = maker(recorder, a)
+    if isinstance(made, Apply) and made.primitive == "cholesky":
+        return a, False
+    if not isinstance(made, Apply) or made.primitive != "view" or len(a.shape) < 2:
+        return None, False
+    (factor,), strides = made.operands, list(c_strides(a.shape))
+    strides[-2:] = strides[:-3:-1]
+    is_transposed = factor.shape == a.shape and made.params["view"] == View(0, a.shape, tuple(strides))
+    made = maker(recorder, factor) if is_transposed else None
+    return (factor, True) if isinstance(made, Apply) and made.primitive == "cholesky" else (None, False)
+
+
+def maker(recorder: Recorder, value: Value) -> Operation | None:
+    """The operation of this block that gives a value; None if that is not among the last ones."""
+    last = itertools.islice(reversed(recorder.builder.operations), LAST)
+    return next((op for op in last if any(out is value for out in op.outputs)), None)
+
+
+def triangular(
+    recorder: Recorder, t: Value, b: Value, *, lower: bool, transposed: bool, unit: bool = False, check: bool = False
+) -> Value:
+    """Solutions of triangular systems, with both batches broadcast."""
+    batch = np.broadcast_shapes(t.shape[:-2], b.shape[:-2])
+    b = broadcast(recorder, b, (*batch, *b.shape[-2:]))
+    if b.size == 0:
+        return b
+    if check and not unit:
+        diagonal = recorder.value_of(np.diagonal(recorder.array(t), axis1=-2, axis2=-1))
+        nonzero = recorder.apply("not_equal", diagonal, constant(recorder, 0, diagonal.dtype))
+        require_everywhere(recorder, nonzero, "singular matrix: resolution failed at the diagonal")
+    t = broadcast(recorder, t, (*batch, *t.shape[-2:]))
+    return recorder.apply("triangular_solve", t, b, lower=lower, transposed=transposed, unit=unit)
 
 
 # Functions of NumPy.
@@ -104,7 +146,7 @@ def solve(recorder, a, b):
     if a.size == 0 or b.size == 0:
         found = broadcast(recorder, b, (*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), *b.shape[-2:]))
     else:
-        found = solved(recorder, factored(recorder, a), b)
+        found = solved(recorder, a, b)
     return recorder.array(reshape(recorder, found, found.shape[:-1]) if is_vector else found)
 
 
@@ -116,7 +158,11 @@ def inv(recorder, a):
 
 
 def inverse_matrices(recorder: Recorder, a: Value) -> Value:
-    return a if a.size == 0 else recorder.apply("lu_inverse", factored(recorder, a))
+    if a.size == 0:
+        return a
+    if cholesky_factor_in(recorder, a)[0] is not None:
+        return solved(recorder, a, recorder.constant(np.eye(a.shape[-1]), a.dtype))
+    return recorder.apply("lu_inverse", factored(recorder, a))
 
 
 def explicit_det(recorder: Recorder, a: Value) -> Value:
