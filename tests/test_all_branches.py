@@ -439,3 +439,19 @@ def test_lengths_that_another_way_has() -> None:
     plan = planned_ad.compile(f, (given(0, 3),), unroll=0, check=False)
     for seed, k in enumerate((0, 13, 4)):
         assert plan(given(k, seed)) == pytest.approx(f(given(k, seed)))
+
+
+def of_integers(x):
+    """Numbers, lists and objects that several integers of data choose."""
+    weights, rows = [1.0, 2.0, 3.0, 4.0, 5.0], [[x[k], x[k + 1], 0.5] for k in range(5)]
+    first, second = int(x[0] * 5), int(x[1] * 5)
+    return weights[first] * weights[second] * x[2] + sum(rows[int(x[3] * 5)])
+
+
+def test_integers_that_data_give_are_one_trace_at_last():
+    rng = np.random.default_rng(0)
+    plan = planned_ad.compile(of_integers, (rng.random(8),), check=False)
+    for _ in range(3 * SEVERAL):
+        x = rng.random(8)
+        assert plan(x) == pytest.approx(of_integers(x), rel=1e-12)
+    assert len(plan._variants) == 1

@@ -187,7 +187,78 @@ def test_loops_stay_loops(f):
     assert not InterpretedPlan(f, np.random.default_rng(0).random(SIZE)).traces[0].unrolled
 
 
-@pytest.mark.parametrize("f", [searched, shortest])
+INFINITY = float("inf")
+
+
+def distances(x, edges_of, neighbours):
+    graph, far, queue = edges_of(x), {i: INFINITY for i in range(6)}, [(0.0, 0)]
+    far[0] = 0.0
+    while queue:
+        d, u = heapq.heappop(queue)
+        if d > far[u]:
+            continue
+        for v, w in neighbours(graph, u):
+            if d + w < far[v]:
+                far[v] = d + w
+                heapq.heappush(queue, (d + w, v))
+    return sum(far.values())
+
+
+def of_dicts(x):
+    return {i: {(i + 1) % 6: x[i], (i + 2) % 6: x[6 + i]} for i in range(6)}
+
+
+def of_lists(x):
+    return {i: [((i + 1) % 6, x[i]), ((i + 2) % 6, x[6 + i])] for i in range(6)}
+
+
+def shortest_in_dicts(x):
+    return distances(x, of_dicts, lambda graph, u: graph[u].items())
+
+
+def shortest_in_lists(x):
+    return distances(x, of_lists, lambda graph, u: graph[u])
+
+
+def shortest_by_name(x):
+    graph, far, u, total = of_dicts(x), [INFINITY] * 6, 0, 0.0
+    far[0] = 0.0
+    for k in range(20):
+        near = graph[u]
+        for v in near:
+            far[v] = min(far[v], far[u] + near[v])
+        total += len(near) * x[k]
+        u = int(x[k] * 6)
+    return sum(min(d, 9.0) for d in far) + total
+
+
+def changed_dicts(x):
+    graph, u, total = of_dicts(x), 0, 0.0
+    for k in range(12):
+        here = 0.0
+        for v, w in graph[u].items():
+            here += w * (v + 1)
+        total += here
+        graph[0][1] = here * 0.3
+        u = int(x[k] * 6)
+    return total
+
+
+def changed_lists(x):
+    graph, u, total = of_lists(x), 0, 0.0
+    for k in range(12):
+        here = 0.0
+        for v, w in graph[u]:
+            here += w * (v + 1)
+        total += here
+        graph[0][1] = (3, here * 0.3)
+        u = int(x[k] * 6)
+    return total
+
+
+@pytest.mark.parametrize(
+    "f", [searched, shortest, shortest_in_dicts, shortest_in_lists, shortest_by_name, changed_dicts, changed_lists]
+)
 def test_one_trace_for_all_inputs(f):
     rng = np.random.default_rng(0)
     plan = planned_ad.compile(f, (rng.random(SIZE),), check=False)

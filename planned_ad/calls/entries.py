@@ -39,6 +39,7 @@ from ..passes.packing.packing import packed
 from ..passes.pipeline import simplify
 from ..passes.product_order import in_cheaper_order
 from ..passes.products import lower_products
+from ..passes.products_after_loops import products_after_loops
 from ..passes.repeated_factors import products_of_repeated
 from ..passes.rewrite import rewrite
 from ..passes.short_axes import write_out_short_axes
@@ -179,6 +180,7 @@ def finished(tape: Tape) -> Tape:
     for passed in (
         without_zero_cotangents,
         without_held_once,
+        products_after_loops,
         stored_along,
         in_stored_order,
         banded_products,

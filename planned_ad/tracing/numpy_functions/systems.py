@@ -94,7 +94,7 @@ def solved(recorder: Recorder, a: Value, right: Value, transposed: bool = False)
 
 def cholesky_factor_in(recorder: Recorder, a: Value) -> tuple[Value | None, bool]:
     """The lower factor that a matrix is, or whose transpose, which a decomposition has given; None of another one."""
-    made: Operation | None = maker(recorder, a)
+    made: Operation | None = made_in_block(recorder, a)
     if isinstance(made, Apply) and made.primitive == "cholesky":
         return a, False
     if not isinstance(made, Apply) or made.primitive != "view" or len(a.shape) < 2:
@@ -102,11 +102,11 @@ def cholesky_factor_in(recorder: Recorder, a: Value) -> tuple[Value | None, bool
     (factor,), strides = made.operands, list(c_strides(a.shape))
     strides[-2:] = strides[:-3:-1]
     is_transposed = factor.shape == a.shape and made.params["view"] == View(0, a.shape, tuple(strides))
-    made = maker(recorder, factor) if is_transposed else None
+    made = made_in_block(recorder, factor) if is_transposed else None
     return (factor, True) if isinstance(made, Apply) and made.primitive == "cholesky" else (None, False)
 
 
-def maker(recorder: Recorder, value: Value) -> Operation | None:
+def made_in_block(recorder: Recorder, value: Value) -> Operation | None:
     """The operation of this block that gives a value; None if that is not among the last ones."""
     last = itertools.islice(reversed(recorder.builder.operations), LAST)
     return next((op for op in last if any(out is value for out in op.outputs)), None)
