@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import UnsupportedError
 from ..tracing.numpy_functions.python_functions import of_elements
 from ..tracing.record.recorder import Recorder
 from .solvers import by_scipy, calls, held, refuse_options
@@ -33,7 +34,16 @@ WEIGHTS = np.array([*WEIGHTS_OF_HALF, 0.149445554002916905664936468389821, *WEIG
 
 MOST_INTERVALS = 256
 NARROW = 2000 * np.finfo(float).eps
-OPTIONS = ("epsabs", "epsrel", "limit", "points")
+OPTIONS = ("epsabs", "epsrel", "limit", "points", "full_output")
+
+
+class HowItWent(dict[str, Any]):
+    """What `quad` tells of its intervals with `full_output`, which a plan does not know: to be left unread."""
+
+    def _unknown(self, *arguments: Any) -> Any:
+        raise UnsupportedError("what scipy.integrate.quad tells with full_output is not known to a plan: leave it out")
+
+    __getitem__ = __iter__ = __contains__ = __len__ = get = keys = values = items = _unknown  # type: ignore[assignment]
 
 
 @calls("scipy.integrate", "quad")
@@ -42,6 +52,7 @@ def quad(recorder: Recorder, name: str, func: Any, a: Any, b: Any, args: Any = (
 
     refuse_options(recorder, name, {k: v for k, v in options.items() if v not in (None, 0, False)}, OPTIONS)
     options = {k: v for k, v in options.items() if k in OPTIONS}
+    is_told = options.pop("full_output", False)
     args = args if isinstance(args, tuple) else (args,)
 
     def solve(func: Any, a: Any, b: Any, args: Any, options: Any) -> Any:
@@ -68,7 +79,8 @@ def quad(recorder: Recorder, name: str, func: Any, a: Any, b: Any, args: Any = (
             low, high = a, b
         nodes, weights = placed(low, high)
         total = np.sum(weights * integrand(recorder, function, args, nodes))
-    return found[0] + (total - held(recorder, total)), found[1]
+    value = found[0] + (total - held(recorder, total))
+    return (value, found[1], HowItWent()) if is_told else (value, found[1])
 
 
 def halved_intervals(func: Any, a: float, b: float, args: tuple, points: Any) -> np.ndarray:

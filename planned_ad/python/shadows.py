@@ -30,6 +30,7 @@ _STANDARD_LIBRARY = os.path.dirname(os.__file__)
 VENDORED = ("scipy._lib.", "scipy._external.")  # where SciPy keeps other packages: up to 1.17, and since
 # Modules of libraries that are Python all through, whose functions and classes are traced as the user's are.
 PURE_PYTHON = (
+    "colorsys",
     "numpy.fft",
     "numpy.lib._arraysetops_impl",
     "numpy.lib._function_base_impl",

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .notation import ROUND, Lanes, fast_two_sum, fma, polynomial, power_of_two, quotient, where
+from .notation import ROUND, Lanes, fast_two_sum, fma, lanes_of, polynomial, power_of_two, quotient, where
 
 LOG2_E = 1.4426950408889634
 LN2_HIGH = 0.6931471805599453
@@ -85,38 +85,54 @@ def reduced(x: Lanes) -> tuple[Lanes, Lanes, Lanes]:
     return shifted.bits(), r, fma(n, -LN2_LOW, high - r)
 
 
-def scaled(n: Lanes, value: Lanes) -> Lanes:
+def scaled(n: Lanes, value: Lanes, is_above: Lanes | None = None) -> Lanes:
     """2**n times a value near 1, in two steps: n may overflow or lead to subnormal numbers, which are rounded once.
 
     The first step adds to the exponent field, sparing a multiplication. It garbles NaN, which the callers restore.
+    Zero where `is_above` does not hold.
     """
     half = n >> 1
-    return (value.bits() + (half << 52)).double() * power_of_two(n - half)
+    factor = power_of_two(n - half)
+    if is_above is not None:
+        factor = where(is_above, factor, 0.0)
+    return (value.bits() + (half << 52)).double() * factor
 
 
-def unless_zero(is_above: Lanes, x: Lanes, value: Lanes) -> Lanes:
-    """`value` where x is above its bound; elsewhere 0, and x where it is NaN."""
-    return where(is_above, value, where(x < 0.0, 0.0, x))
+def between(x: Lanes, zero: float, infinity: float) -> tuple[Lanes, Lanes]:
+    """Whether x is above what gives zero, and x between that and what gives infinity: elsewhere any number between.
+
+    Of vectors the number is a choice. A single one may be what the next iteration of a loop waits for: that is chosen
+    beside the way, in `finished`.
+    """
+    is_above = x > zero
+    if lanes_of(x.value) == 1:
+        return is_above, clamp(x, zero, infinity)
+    return is_above, where(is_above, where(x > infinity, infinity, x), 0.0)
+
+
+def finished(is_above: Lanes, x: Lanes, n: Lanes, value: Lanes) -> Lanes:
+    """2**n times `value` where x is above its bound; elsewhere 0, and x where it is NaN."""
+    if lanes_of(x.value) == 1:
+        return where(x.equals(x), scaled(n, value, is_above), x)
+    return where(is_above, scaled(n, value), where(x < 0.0, 0.0, x))
 
 
 def exp(x: Lanes) -> Lanes:
-    """2**n (1 + r + r**2 E(r)); above 710 the result has overflowed."""
-    is_above = x > ZERO
-    bounded = where(is_above, where(x > 710.0, 710.0, x), 0.0)
+    """2**n (1 + r + r**2 E(r))."""
+    is_above, bounded = between(x, ZERO, 710.0)
     shifted = fma(bounded, LOG2_E, ROUND)
     n = shifted - ROUND
     r = fma(n, -LN2_LOW, fma(n, -LN2_HIGH, bounded))
     square = r * r
-    return unless_zero(is_above, x, scaled(shifted.bits(), fma(square, polynomial(r, EXP, square), r) + 1.0))
+    return finished(is_above, x, shifted.bits(), fma(square, polynomial(r, EXP, square), r) + 1.0)
 
 
 def exp2(x: Lanes) -> Lanes:
     """2**n 2**r with r = x - rint x, which is exact."""
-    is_above = x > ZERO2
-    bounded = where(is_above, where(x > 1025.0, 1025.0, x), 0.0)
+    is_above, bounded = between(x, ZERO2, 1025.0)
     shifted = bounded + ROUND
     r = bounded - (shifted - ROUND)
-    return unless_zero(is_above, x, scaled(shifted.bits(), fma(r, polynomial(r, EXP2, r * r), 1.0)))
+    return finished(is_above, x, shifted.bits(), fma(r, polynomial(r, EXP2, r * r), 1.0))
 
 
 def expm1(x: Lanes) -> Lanes:
@@ -147,7 +163,7 @@ def expit(x: Lanes) -> Lanes:
     below, below_low = fast_two_sum(1.0, z)
     positive = x > 0.0
     q, q_low = quotient(where(positive, 1.0, z), where(positive, 0.0, z_low), below, below_low + z_low)
-    return unless_zero(x > ZERO, x, q + q_low)
+    return where(x > ZERO, q + q_low, where(x < 0.0, 0.0, x))
 
 
 def tanh(x: Lanes) -> Lanes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -70,6 +71,24 @@ def unravel_index(recorder, indices, shape, order="C"):
         found.append(positions_below(recorder, own, extent) if type(extent) is int else own)
         place = place // extent
     return tuple(reversed(found))
+
+
+@implements(np.ravel_multi_index)
+def ravel_multi_index(recorder, multi_index, dims, mode="raise", order="C"):
+    refuse("ravel_multi_index", order=None if order == "C" else order, mode=None if mode == "raise" else mode)
+    dims = tuple(dims) if isinstance(dims, tuple | list) else (dims,)
+    places = [asarray(recorder, index)[()] for index in multi_index]
+    if len(places) != len(dims):
+        raise ValueError("parameter multi_index must be a sequence of length " + str(len(dims)))
+    found: Any = 0
+    for place, extent in zip(places, dims):
+        if place.dtype.kind not in "iu":
+            raise TypeError("only int indices permitted")
+        inside = np.all((place >= 0) & (place < extent))
+        recorder.scopes.require_after(recorder.value_of(inside), "index")
+        found = found * extent + place
+    total = math.prod(dims)
+    return positions_below(recorder, found, total) if type(total) is int else found
 
 
 @implements(np.ix_)

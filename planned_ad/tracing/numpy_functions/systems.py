@@ -15,6 +15,7 @@ from numpy.linalg import LinAlgError
 from numpy.linalg._linalg import SlogdetResult
 
 from ...regions.regions import View, c_strides
+from ...rules.systems import SMALL
 from ...tape.tape import Apply, Operation, Value
 from ..record.dispatch import implements
 from ..record.recorder import Recorder
@@ -93,7 +94,12 @@ def solved(recorder: Recorder, a: Value, right: Value, transposed: bool = False)
 
 
 def cholesky_factor_in(recorder: Recorder, a: Value) -> tuple[Value | None, bool]:
-    """The lower factor that a matrix is, or whose transpose, which a decomposition has given; None of another one."""
+    """The lower factor that a matrix is, or whose transpose, which a decomposition has given.
+
+    None of another one; and of a small one, with which LU is as fast.
+    """
+    if a.shape[-1] <= SMALL:
+        return None, False
     made: Operation | None = made_in_block(recorder, a)
     if isinstance(made, Apply) and made.primitive == "cholesky":
         return a, False
