@@ -22,8 +22,6 @@ from ..llvm.codelibrary import REGISTERED
 from .notation import F64, INFINITY, Lanes, declare, where
 
 C_NAMES = {
-    "erf": "erf",
-    "erfc": "erfc",
     "gammaln": "lgamma",
 }
 """Functions of doubles in the C library, by NumPy's or SciPy's name."""

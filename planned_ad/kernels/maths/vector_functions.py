@@ -5,7 +5,8 @@
 The first call in a module defines an internal function such as `planned_ad.exp.v8f64`; later calls use it. A power is
 two, the logarithm of the base and the rest.
 The functions of `exp`, `log`, `trig`, `arc` and `power` are branch-free
-polynomial approximations, within 2 ulp for every double, with the special values of NumPy; those of `scalar_library`
+polynomial approximations, within 2 ulp for every double, with the special values of NumPy, as are those of
+`error_function`, within 4; those of `scalar_library`
 call the C library or SciPy lane by lane. Single precision is computed in double precision and rounded at the end.
 Nothing allocates, nothing touches Python.
 """
@@ -19,6 +20,7 @@ from llvmlite import ir
 
 from ..llvm.builder import TerseBuilder
 from . import arc as vecmath_arc
+from . import error_function as vecmath_error
 from . import exp as vecmath_exp
 from . import log as vecmath_log
 from . import power as vecmath_power
@@ -44,6 +46,7 @@ VECTORISED: dict[str, Callable[..., Lanes]] = {
     **vecmath_trig.TABLE,
     **vecmath_arc.TABLE,
     **vecmath_power.TABLE,
+    **vecmath_error.TABLE,
 }
 """Functions with a branch-free body of ours."""
 
