@@ -63,9 +63,8 @@ numerator is multiplied by as well: 1, but where the reciprocal itself would lea
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass, field, replace
 from typing import TypeGuard
 
@@ -78,6 +77,8 @@ from ..tape.builder import TapeBuilder, rebuilt
 from ..tape.tape import Apply, Constant, Load, Loop, Operation, Tape, Value, walk
 
 FLOAT = np.dtype(np.float64)
+Lasting = Set[int]
+NONE: Lasting = frozenset()
 DIVISIONS = ("divide", "strong_divide")
 FEWEST = 8  # divisions by the same number that are worth its reciprocal
 LARGEST = 1 << 15  # array of divisors, beside which loops go through one of their reciprocals
@@ -95,8 +96,8 @@ def multiply_by_reciprocals(tape: Tape) -> Tape:
     rows = {op.operands[1].id for op in walk(tape.operations) if is_division(op)}
     bases: dict[int, tuple[Value, View]] = {}
     dividing = _Dividing(builder, made, rows, bases, decisive_values(reverse))
-    kept = _Refining(builder, made, rows, bases, dividing, dividing.early(reverse)).block(primal, set(), {}, False)
-    swept = dividing.block(reverse, around, dividing.found, False)
+    kept = _Refining(builder, made, rows, bases, dividing, dividing.early(reverse)).block(primal, set(), {})
+    swept = dividing.block(reverse, around, dividing.found)
     return replace(tape, operations=(*kept, *dividing.numbers, *swept), turn=len(kept))
 
 
@@ -118,21 +119,24 @@ class _Rewriting:
     bases: dict[int, tuple[Value, View]]  # of divisors that are read again and again from memory: each once, and how
 
     def block(
-        self, operations: Iterable[Operation], around: set[int], known: dict[int, Reciprocal], in_loop: bool
+        self, operations: Iterable[Operation], around: set[int], known: dict[int, Reciprocal], before: Lasting = NONE
     ) -> tuple[Operation, ...]:
-        """One block; `around` are the values defined before it, `known` the reciprocals that it finds."""
+        """One block; `around` are the values defined before it, `known` the reciprocals that it finds.
+
+        `before`: of the values around those that are the same in all iterations of a loop that it is in.
+        """
         defined, known = set(around), dict(known)
 
         def write() -> None:
             for op in operations:
                 if op.blocks:
-                    inside = in_loop or isinstance(op, Loop)
-                    for inner in itertools.chain.from_iterable(map(walk, op.blocks)):
+                    lasting = defined if isinstance(op, Loop) else before
+                    for inner in walk(op.body) if isinstance(op, Loop) else ():
                         if self.may_round(inner) and self.divisor(inner).id in defined:
-                            self.find(inner, known, inside)
-                    self.builder.emit(op.with_blocks(*(self.block(b, defined, known, inside) for b in op.blocks)))
+                            self.find(inner, known, True)
+                    self.builder.emit(op.with_blocks(*(self.block(b, defined, known, lasting) for b in op.blocks)))
                 elif self.may_round(op):
-                    self.divide(op, self.find(op, known, in_loop and self.divisor(op).id in around))
+                    self.divide(op, self.find(op, known, self.divisor(op).id in before))
                 else:
                     self.builder.emit(op)
                 defined.update(value.id for value in op.outputs)
@@ -270,10 +274,10 @@ class _Refining(_Rewriting):
     depth: int = 0
 
     def block(
-        self, operations: Iterable[Operation], around: set[int], known: dict[int, Reciprocal], in_loop: bool
+        self, operations: Iterable[Operation], around: set[int], known: dict[int, Reciprocal], before: Lasting = NONE
     ) -> tuple[Operation, ...]:
         self.depth += 1
-        found = super().block(operations, around, known, in_loop)
+        found = super().block(operations, around, known, before)
         self.depth -= 1
         return found
 

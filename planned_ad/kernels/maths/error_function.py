@@ -64,13 +64,13 @@ TAIL_LOW = -8.922420082783756e-17  # what the first is rounded by
 NOTHING = 28.0  # beyond, erfc is 0
 
 
-def near_zero(x: Lanes) -> Lanes:
+def erf_near_zero(x: Lanes) -> Lanes:
     """erf x, |x| <= 1."""
     z = x * x
     return fma(x, TWO_OVER_ROOT_PI, x * fma(z, polynomial(z, SMALL), TWO_OVER_ROOT_PI_LOW))
 
 
-def tail(a: Lanes, is_whole: bool) -> Lanes:
+def erfc_tail(a: Lanes, is_whole: bool) -> Lanes:
     """erfc a, a >= 1/2; where that `is_whole`, not subtracted from 1, what is lost in rounding is put back."""
     a = where(a > NOTHING, NOTHING, a)
     square = a * a
@@ -89,13 +89,13 @@ def tail(a: Lanes, is_whole: bool) -> Lanes:
 
 def erf(x: Lanes) -> Lanes:
     a = x.intrinsic("fabs")
-    return where(a < 1.0, near_zero(a), 1.0 - tail(a, False)).copysign(x)
+    return where(a < 1.0, erf_near_zero(a), 1.0 - erfc_tail(a, False)).copysign(x)
 
 
 def erfc(x: Lanes) -> Lanes:
     a = x.intrinsic("fabs")
-    c = tail(a, True)
-    return where(a < 0.5, 1.0 - near_zero(x), where(x < 0.0, 2.0 - c, c))
+    c = erfc_tail(a, True)
+    return where(a < 0.5, 1.0 - erf_near_zero(x), where(x < 0.0, 2.0 - c, c))
 
 
 TABLE: dict[str, Callable[..., Lanes]] = {"erf": erf, "erfc": erfc}

@@ -98,11 +98,11 @@ def scaled(n: Lanes, value: Lanes, is_above: Lanes | None = None) -> Lanes:
     return (value.bits() + (half << 52)).double() * factor
 
 
-def between(x: Lanes, zero: float, infinity: float) -> tuple[Lanes, Lanes]:
+def within_range(x: Lanes, zero: float, infinity: float) -> tuple[Lanes, Lanes]:
     """Whether x is above what gives zero, and x between that and what gives infinity: elsewhere any number between.
 
     Of vectors the number is a choice. A single one may be what the next iteration of a loop waits for: that is chosen
-    beside the way, in `finished`.
+    beside the way, in `two_to_the`.
     """
     is_above = x > zero
     if lanes_of(x.value) == 1:
@@ -110,7 +110,7 @@ def between(x: Lanes, zero: float, infinity: float) -> tuple[Lanes, Lanes]:
     return is_above, where(is_above, where(x > infinity, infinity, x), 0.0)
 
 
-def finished(is_above: Lanes, x: Lanes, n: Lanes, value: Lanes) -> Lanes:
+def two_to_the(is_above: Lanes, x: Lanes, n: Lanes, value: Lanes) -> Lanes:
     """2**n times `value` where x is above its bound; elsewhere 0, and x where it is NaN."""
     if lanes_of(x.value) == 1:
         return where(x.equals(x), scaled(n, value, is_above), x)
@@ -119,20 +119,20 @@ def finished(is_above: Lanes, x: Lanes, n: Lanes, value: Lanes) -> Lanes:
 
 def exp(x: Lanes) -> Lanes:
     """2**n (1 + r + r**2 E(r))."""
-    is_above, bounded = between(x, ZERO, 710.0)
+    is_above, bounded = within_range(x, ZERO, 710.0)
     shifted = fma(bounded, LOG2_E, ROUND)
     n = shifted - ROUND
     r = fma(n, -LN2_LOW, fma(n, -LN2_HIGH, bounded))
     square = r * r
-    return finished(is_above, x, shifted.bits(), fma(square, polynomial(r, EXP, square), r) + 1.0)
+    return two_to_the(is_above, x, shifted.bits(), fma(square, polynomial(r, EXP, square), r) + 1.0)
 
 
 def exp2(x: Lanes) -> Lanes:
     """2**n 2**r with r = x - rint x, which is exact."""
-    is_above, bounded = between(x, ZERO2, 1025.0)
+    is_above, bounded = within_range(x, ZERO2, 1025.0)
     shifted = bounded + ROUND
     r = bounded - (shifted - ROUND)
-    return finished(is_above, x, shifted.bits(), fma(r, polynomial(r, EXP2, r * r), 1.0))
+    return two_to_the(is_above, x, shifted.bits(), fma(r, polynomial(r, EXP2, r * r), 1.0))
 
 
 def expm1(x: Lanes) -> Lanes:

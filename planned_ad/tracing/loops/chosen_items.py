@@ -21,6 +21,7 @@ import numpy as np
 
 from ...python.attributes_held import attributes_held, with_attributes
 from ...python.instructions import is_run_over
+from ...python.shadows import is_user_frame
 from ...python.written_calls import chosen_row, item_count, item_of, items_of_loop, view_of_item
 from ...tape.guards import RAISES
 from ..lengths.elements import RunTime
@@ -184,6 +185,8 @@ def may_be_one_of(recorder: Recorder, row: ChosenRow, site: Site) -> bool:
 class OneOfHolders(ListInTrace):
     """One of several lists, tuples or dicts, as data say, of which only items are read: `near = graph[u]`."""
 
+    is_plain, is_one_of_several = False, True
+
     def __init__(self, recorder: Recorder, site: Site, row: ChosenRow, read: Callable[..., Any]):
         super().__init__(recorder, site, type(row.items[0]))
         self.row, self._read = row, read
@@ -196,7 +199,8 @@ class OneOfHolders(ListInTrace):
         return over
 
     def __iter__(self) -> Any:
-        return iter(self.run_over())  # type: ignore[call-overload]
+        is_even = self.kind is not dict and len({len(items) for items in self.row.items}) == 1
+        return iter(self.elements()) if is_even else iter(self.run_over())  # type: ignore[call-overload]
 
     def __getitem__(self, key: Any) -> Any:
         return self._read(self, key)
@@ -207,7 +211,21 @@ class OneOfHolders(ListInTrace):
     def __getattr__(self, name: str) -> Any:
         if self.kind is dict and name in VIEWS:
             return functools.partial(self.run_over, name)
+        if not is_user_frame(sys._getframe(1)):
+            raise AttributeError(name)
         raise self.refuse()
+
+    def elements(self) -> Any:
+        lengths = {len(items) for items in self.row.items}
+        if len(lengths) > 1 or self.kind is dict:
+            raise self.refuse()
+        return self.kind([self._read(self, k) for k in range(lengths.pop())])
+
+    def given(self) -> list[Any]:
+        return list(self.elements())
+
+    def traced(self) -> Any:
+        return self.recorder.call(np.array, (self.given(),), {})
 
     def held(self) -> Iterator[tuple[str | None, Any]]:
         return ((None, item) for item in self.row.items)
@@ -222,7 +240,7 @@ class OneOfHolders(ListInTrace):
     __or__ = __ror__ = __ior__ = __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = __bool__ = __reversed__ = (
         _refused
     )
-    in_memory = traced = elements = given = _refused
+    __hash__ = in_memory = _refused  # type: ignore[assignment]
 
 
 def record_what_made(recorder: Recorder, holder: Any) -> None:

@@ -30,6 +30,8 @@ def as_expression(recorder: Recorder, items: Any) -> Any:
     generator = generator_of(items)
     if generator is not None and not is_generator_expression(generator):
         return generator_over(ALL, generator)
+    if getattr(type(items), "is_one_of_several", False):
+        return items.elements()
     view = ordered_view(items)
     if view is not None:
         return generator_over(ALL, view)

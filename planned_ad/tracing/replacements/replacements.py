@@ -154,13 +154,14 @@ def _sequence_in_place_of(recorder: Recorder, real: Any) -> object:
 def _tracing(recorder: Recorder, function: Callable[..., Any]) -> Callable[..., Any]:
     """`function`, recorded where an argument is traced; its arrays as traced arrays whose numbers are known."""
 
+    asks = hasattr(function, "_implementation")  # its arguments for `__array_function__`, where `np.asarray` does not
     is_python = function not in FUNCTIONS and isinstance(getattr(function, "_implementation", None), types.FunctionType)
 
     def traced(*args, **kwargs):
         if is_python and any(_is_like_array(arg) and not _dispatches((arg,)) for arg in args):
             recorder.mark()
             return recorder.call_python(function, args, kwargs)  # which asks what it is: a `poly1d`, say
-        args = tuple(map(_given, args))
+        args = tuple(_given(arg, asks) for arg in args)
         kwargs = {name: decided(arg) for name, arg in kwargs.items()}
         if has_list((*args, *kwargs.values())):
             recorder.mark()
@@ -186,11 +187,11 @@ def _tracing(recorder: Recorder, function: Callable[..., Any]) -> Callable[..., 
     return functools.update_wrapper(traced, function, ("__name__", "__qualname__", "__doc__", "__module__"), ())
 
 
-def _given(arg: Any) -> Any:
-    """An argument as NumPy takes it."""
+def _given(arg: Any, asks: bool) -> Any:
+    """An argument as NumPy takes it; `asks`: if it is of a class that takes this function into its own hands."""
     if type(arg) is collections.deque:
         return list(arg)
-    return arg.__array__() if _is_like_array(arg) and not _dispatches((arg,)) else decided(arg)
+    return arg.__array__() if _is_like_array(arg) and not (asks and _dispatches((arg,))) else decided(arg)
 
 
 def _is_like_array(obj: Any) -> bool:
