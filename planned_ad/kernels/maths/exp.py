@@ -98,7 +98,7 @@ def scaled(n: Lanes, value: Lanes, is_above: Lanes | None = None) -> Lanes:
     return (value.bits() + (half << 52)).double() * factor
 
 
-def within_range(x: Lanes, zero: float, infinity: float) -> tuple[Lanes, Lanes]:
+def within_bounds_of_exp(x: Lanes, zero: float, infinity: float) -> tuple[Lanes, Lanes]:
     """Whether x is above what gives zero, and x between that and what gives infinity: elsewhere any number between.
 
     Of vectors the number is a choice. A single one may be what the next iteration of a loop waits for: that is chosen
@@ -119,7 +119,7 @@ def two_to_the(is_above: Lanes, x: Lanes, n: Lanes, value: Lanes) -> Lanes:
 
 def exp(x: Lanes) -> Lanes:
     """2**n (1 + r + r**2 E(r))."""
-    is_above, bounded = within_range(x, ZERO, 710.0)
+    is_above, bounded = within_bounds_of_exp(x, ZERO, 710.0)
     shifted = fma(bounded, LOG2_E, ROUND)
     n = shifted - ROUND
     r = fma(n, -LN2_LOW, fma(n, -LN2_HIGH, bounded))
@@ -129,7 +129,7 @@ def exp(x: Lanes) -> Lanes:
 
 def exp2(x: Lanes) -> Lanes:
     """2**n 2**r with r = x - rint x, which is exact."""
-    is_above, bounded = within_range(x, ZERO2, 1025.0)
+    is_above, bounded = within_bounds_of_exp(x, ZERO2, 1025.0)
     shifted = bounded + ROUND
     r = bounded - (shifted - ROUND)
     return two_to_the(is_above, x, shifted.bits(), fma(r, polynomial(r, EXP2, r * r), 1.0))

@@ -1,10 +1,10 @@
 """Generators of random numbers that a traced function makes from a seed: each draw is a constant of its own.
 
 They give the same numbers at each call, as the function does. So does the generator of the whole process, once the
-function has seeded it, `np.random.seed(0)`; calls of a plan leave that one as it is. What a loop draws differs from iteration
-to iteration while nothing that the program holds does: a draw unrolls the loops that are around it and not around the
-making of its generator. Generators from outside, and those without a seed, give other numbers at each call, which a
-plan cannot.
+function has seeded it, `np.random.seed(0)`; calls of a plan leave that one as it is. What a loop draws differs from
+iteration to iteration while nothing that the program holds does: a draw unrolls the loops that are around it and not
+around the making of its generator. Generators from outside, and those without a seed, give other numbers at each call,
+which a plan cannot.
 """
 
 from __future__ import annotations
