@@ -73,6 +73,7 @@ import numpy as np
 from ..analysis.cost import hangs_on_a_bit
 from ..regions.regions import Region, View, c_strides, is_ragged
 from ..rules.elementwise import NEAR_ONE
+from ..rules.table import RULES
 from ..tape.builder import TapeBuilder, rebuilt
 from ..tape.tape import Apply, Constant, Load, Loop, Operation, Tape, Value, walk
 
@@ -82,6 +83,7 @@ NONE: Lasting = frozenset()
 DIVISIONS = ("divide", "strong_divide")
 FEWEST = 8  # divisions by the same number that are worth its reciprocal
 LARGEST = 1 << 15  # array of divisors, beside which loops go through one of their reciprocals
+LONG = 8  # functions whose products and sums take as long as a division
 FEW = 64  # reciprocals that are kept from the primal on
 
 
@@ -96,7 +98,8 @@ def multiply_by_reciprocals(tape: Tape) -> Tape:
     rows = {op.operands[1].id for op in walk(tape.operations) if is_division(op)}
     bases: dict[int, tuple[Value, View]] = {}
     dividing = _Dividing(builder, made, rows, bases, decisive_values(reverse))
-    kept = _Refining(builder, made, rows, bases, dividing, dividing.early(reverse)).block(primal, set(), {})
+    refining = _Refining(builder, made, rows, bases, dividing, dividing.early(reverse), hidden_divisions(primal))
+    kept = refining.block(primal, set(), {})
     swept = dividing.block(reverse, around, dividing.found)
     return replace(tape, operations=(*kept, *dividing.numbers, *swept), turn=len(kept))
 
@@ -271,6 +274,7 @@ class _Refining(_Rewriting):
 
     dividing: _Dividing
     early: set[int]  # of what it finds reciprocals, those that come first, outside of all blocks
+    hidden: set[int]  # quotients that are found while a function of them is computed
     depth: int = 0
 
     def block(
@@ -291,7 +295,9 @@ class _Refining(_Rewriting):
         return bases
 
     def may_round(self, op: Operation) -> TypeGuard[Apply]:
-        return isinstance(op, Apply) and op.primitive == "divide" and op.out.shape != () and op.out.dtype == np.float64
+        if not isinstance(op, Apply) or op.primitive != "divide" or op.out.id in self.hidden:
+            return False
+        return op.out.shape != () and op.out.dtype == np.float64
 
     def find(self, op: Apply, known: dict[int, Reciprocal], again: bool) -> Reciprocal | None:
         divisor = self.divisor(op)
@@ -322,6 +328,22 @@ class _Refining(_Rewriting):
         factors = (numerator, divisor, self.like(by.number, divisor))
         self.builder.line = op.line
         self.builder.emit(replace(op, primitive="refined_quotient", operands=factors, parameters=()))
+
+
+def hidden_divisions(operations: tuple[Operation, ...]) -> set[int]:
+    """The quotients of which functions are computed, element by element: `np.exp((x - m) / s)`.
+
+    A processor divides beside its products and sums, of which such a function has so many that it takes no longer.
+    """
+    found: set[int] = set()
+    for op in reversed(list(walk(operations))):
+        if not isinstance(op, Apply):
+            continue
+        rule = RULES[op.primitive]
+        is_long = rule.kind == "elementwise" and rule.cost >= LONG
+        if is_long or (op.out.id in found and (rule.kind == "elementwise" or op.primitive == "view")):
+            found.update(v.id for v in op.operands if v.size == op.out.size)
+    return found
 
 
 def is_spread(view: View) -> bool:
