@@ -268,6 +268,72 @@ def test_one_trace_for_all_inputs(f):
     assert len(plan._variants) == 1
 
 
+def rows_of_numbers(x):
+    return {i: [x[i], x[6 + i]] for i in range(6)}
+
+
+def changed_row(x):
+    rows, total, u = rows_of_numbers(x), 0.0, 0
+    for k in range(12):
+        for w in rows[u]:
+            rows[0][1] = x[k] * 0.5
+            total += w
+        u = int(x[k] * 1.7)
+    return total
+
+
+def changed_row_by_name(x):
+    rows, total, u = rows_of_numbers(x), 0.0, 0
+    for k in range(12):
+        row = rows[u]
+        for w in row:
+            rows[0][1] = x[k] * 0.5
+            total += w
+        u = int(x[k] * 1.7)
+    return total
+
+
+def changed_integers(x):
+    rows, total, u = [[1, 2], [3, 4], [5, 6]], 0.0, 0
+    for k in range(12):
+        for w in rows[u]:
+            rows[0][1] = int(x[k] * 5)
+            total += w * x[k]
+        u = int(x[k] * 1.7)
+    return total
+
+
+def changed_view(x):
+    graph, total, u = of_dicts(x), 0.0, 0
+    for k in range(12):
+        for v, w in graph[u].items():
+            graph[0][2] = x[k] * 0.5
+            total += w * (v + 1)
+        u = int(x[k] * 1.7)
+    return total
+
+
+def asked_one_by_one(x):
+    rows, total, u = rows_of_numbers(x), 0.0, 0
+    for k in range(12):
+        items = iter(rows[u])
+        total += next(items)
+        rows[0][1] = x[k] * 0.5
+        total += next(items)
+        u = int(x[k] * 1.7)
+    return total
+
+
+@pytest.mark.parametrize("f", [changed_row, changed_row_by_name, changed_integers, changed_view, asked_one_by_one])
+@pytest.mark.parametrize("unroll", [0, 8])
+def test_rows_that_change_while_they_are_run_over(f, unroll):
+    rng = np.random.default_rng(0)
+    plan = planned_ad.compile(f, (rng.random(SIZE),), check=False, unroll=unroll)
+    for _ in range(6):
+        x = rng.random(SIZE)
+        assert plan(x) == pytest.approx(f(x), rel=1e-12)
+
+
 class Program:
     """A random one, from a seed."""
 

@@ -163,7 +163,13 @@ def replay(
             if not done and (result is None or result.is_required or decides(result.guard)):
                 wide = for_any_count(plan, result, call) or for_all_branches(plan, tried, result, call)
                 found = wide or another(plan, len(tried), result, call)
-                done, result = attempt([found], called, entry_of, final=True)
+                done, own = attempt([found], called, entry_of, final=True)
+                if not done and wide is not None and own.is_required:  # which the function itself does not ask for
+                    plan._variants[:], plan._one_way = kept, True
+                    plan._forget_calls()
+                    found = another(plan, len(tried), result, call)
+                    done, own = attempt([found], called, entry_of, final=True)
+                result = own
             ties = 0
             while not done:
                 if decides(result.guard) and ties < MOST_TIES:  # at first, what was known may be of tests elsewhere

@@ -48,7 +48,7 @@ SIZED = (list, tuple, dict, str, set, frozenset)
 OURS = "planned_ad"
 MOST_ITEMS = 1 << 20  # of a table that is read by several keys
 MOST_KEYS = 1 << 18  # that one may be
-ARRAYS, HOLDERS = 7, 9  # beside the offset of an instruction, which is even: reading one of several such
+ARRAYS, HOLDERS, RUN = 7, 9, 11  # beside the offset of an instruction, which is even: what is one of several
 MOST_TESTED = 4  # other items, each for a branch
 
 
@@ -90,8 +90,8 @@ def item_replacements(recorder: Recorder) -> dict[int, object]:
             return row
         if found is None and not is_row and type(row.place) is not int and choices is not None:
             frame = sys._getframe(1)
-            view = "keys" if type(row.items[0]) is dict else None
-            over = run_over(recorder, row, view) if is_run_over(frame.f_code, frame.f_lasti) else None
+            view, site = "keys" if type(row.items[0]) is dict else None, (frame.f_code, frame.f_lasti + RUN)
+            over = run_over(recorder, row, site, view) if is_run_over(frame.f_code, frame.f_lasti) else None
             if over is not None:
                 return over
             number = chosen_number(recorder, row.items, row.place)
@@ -130,7 +130,8 @@ def item_replacements(recorder: Recorder) -> dict[int, object]:
         row = read(holder, *keys, is_row=True)
         if type(row) is not ChosenRow:
             return getattr(row, name)()
-        over = run_over(recorder, row, name)
+        frame = sys._getframe(1)
+        over = run_over(recorder, row, (frame.f_code, frame.f_lasti + RUN), name)
         return getattr(item_of(row.holder, *row.keys), name)() if over is None else over
 
     def length(function: Any, holder: Any, *keys: Any) -> Any:
@@ -193,14 +194,16 @@ class OneOfHolders(ListInTrace):
 
     def run_over(self, view: str | None = None) -> Sequence:
         """What a loop runs over."""
-        over = run_over(self.recorder, self.row, view or ("keys" if self.kind is dict else None))
+        over = run_over(self.recorder, self.row, self.site, view or ("keys" if self.kind is dict else None))
         if over is None:
             raise self.refuse()
         return over
 
     def __iter__(self) -> Any:
-        is_even = self.kind is not dict and len({len(items) for items in self.row.items}) == 1
-        return iter(self.elements()) if is_even else iter(self.run_over())  # type: ignore[call-overload]
+        lengths = {len(items) for items in self.row.items}
+        if self.kind is dict or len(lengths) > 1:
+            return iter(self.run_over())  # type: ignore[call-overload]
+        return (self._read(self, k) for k in range(lengths.pop()))
 
     def __getitem__(self, key: Any) -> Any:
         return self._read(self, key)
@@ -300,16 +303,23 @@ def item_count_of(recorder: Recorder, row: ChosenRow) -> Any:
     return lengths[0] if found is None else found.item(None, row.place)
 
 
-def run_over(recorder: Recorder, row: ChosenRow, view: str | None = None) -> Sequence | None:
+def run_over(recorder: Recorder, row: ChosenRow, site: Site, view: str | None = None) -> Sequence | None:
     """What a loop runs over that begins here: the items of one of several lists, `for v in near[u]`, or a dict's view.
 
-    They lie one after the other in a table. None where they are no numbers, or not alike.
+    They lie one after the other in a table. None where they are no numbers, or not alike, or where the loop was met to
+    change them.
     """
-    rows = row.items if view is None else [list(VIEWS[view](items)) for items in row.items if type(items) is dict]
-    if len(rows) != len(row.items) or not all(type(items) in (list, tuple) for items in rows):
+    kinds = (list, tuple) if view is None else (dict,)
+    if site in recorder.scopes.decisions.plain or not all(type(items) in kinds for items in row.items):
         return None
-    lengths, most = [len(items) for items in rows], max(map(len, rows))
-    column = column_of(recorder, list(itertools.chain.from_iterable(rows)), laid_down=True) if most else None
+
+    def items_there() -> list[Any]:
+        read = VIEWS[view] if view is not None else list
+        return list(itertools.chain.from_iterable(map(read, row.items)))
+
+    lengths, items = [len(items) for items in row.items], items_there()
+    most = max(lengths)
+    column = column_of(recorder, items, laid_down=True) if most else None
     if column is None or has_letters(column):
         return None
     length: Any = most
@@ -321,6 +331,10 @@ def run_over(recorder: Recorder, row: ChosenRow, view: str | None = None) -> Seq
     last = sum(lengths) - 1
 
     def item(k: Any) -> Any:
+        now = items_there()
+        if len(now) != len(items) or not all(map(is_same, now, items)):
+            recorder.scopes.decisions.plain.add(site)
+            raise recorder.scopes.restart()
         return column.item(None, within_table(recorder, start + k, last))
 
     return Sequence(recorder, length, item)

@@ -103,7 +103,7 @@ class ListRecord(ContainerRecord):
         records.put_number_at(run, self.record_place, place, value)
 
     def __iter__(self) -> Iterator[Any]:
-        return iter([self[k] for k in range(len(self))])
+        return (self[k] for k in range(len(self)))  # each when it is asked for: what is before may have changed it
 
     def __contains__(self, value: Any) -> bool:
         return value in list(self)
