@@ -177,10 +177,13 @@ def as_chosen_row(holder: Any) -> ChosenRow:
 
 
 def may_be_one_of(recorder: Recorder, row: ChosenRow, site: Site) -> bool:
-    """Whether all are lists, tuples or dicts, and nothing was met at this site that they cannot do together."""
-    kinds = {type(item) for item in row.items}
-    is_known = len(kinds) == 1 and kinds <= {list, tuple, dict} and site not in recorder.scopes.decisions.plain
-    return is_known and may_be_rows(recorder)
+    """Whether all are lists, tuples or dicts of numbers, and nothing was met here that they cannot do together."""
+    kinds = {type(items) for items in row.items}
+    if len(kinds) > 1 or not kinds <= {list, tuple, dict} or site in recorder.scopes.decisions.plain:
+        return False
+    parts = itertools.chain.from_iterable(items.values() if type(items) is dict else items for items in row.items)
+    are_numbers = all(is_number(part) or (type(part) is tuple and all(map(is_number, part))) for part in parts)
+    return are_numbers and may_be_rows(recorder)
 
 
 class OneOfHolders(ListInTrace):
