@@ -355,3 +355,28 @@ def test_deques_are_sequences() -> None:
     np.testing.assert_allclose(plan(x), f(x), rtol=1e-14)
     slopes = [(f(x + h) - f(x - h)) / 2e-6 for h in np.eye(6) * 1e-6]
     np.testing.assert_allclose(plan.gradient(x), slopes, rtol=1e-6)
+
+
+class InDegrees:
+    """With both of NumPy's protocols: functions that ask for the second are its own, `np.asarray` takes the first."""
+
+    def __init__(self, radians):
+        self.radians = radians
+
+    def __array__(self, dtype=None, copy=None):
+        return np.asarray(self.radians)
+
+    def __array_function__(self, function, types, args, kwargs):
+        return function(args[0].radians, **kwargs) * (180 / np.pi)
+
+
+def test_a_class_with_both_protocols_takes_functions_into_its_own_hands():
+    def f(x):
+        angles = InDegrees(x)
+        return np.sum(angles) + np.max(angles) * np.asarray(angles)[1] + np.array(angles)[0]
+
+    x = np.array([0.1, 0.2, 0.3])
+    plan = planned_ad.compile(f, (x,), check=False)
+    assert plan(x) == pytest.approx(f(x), rel=1e-14)
+    degrees = 180 / np.pi
+    np.testing.assert_allclose(plan.gradient(x), [degrees + 1, degrees + 0.3 * degrees, degrees + 0.2 * degrees])
