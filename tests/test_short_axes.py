@@ -253,3 +253,26 @@ def test_powers_of_known_exponents_are_products() -> None:
     applied = [op for op in walk(tape.operations) if isinstance(op, Apply)]
     assert not any(op.primitive == "power" for op in applied)
     assert {op.params["n"] for op in applied if op.primitive == "integer_power"} == {-1, 2, 3, 4, 5}
+
+
+def few_classes(x):
+    e = np.exp(x - x.max(axis=1, keepdims=True))
+    return np.sum((e / e.sum(axis=1, keepdims=True)) ** 2)
+
+
+@pytest.mark.parametrize("classes", [3, 7])
+def test_the_largest_of_few(classes) -> None:
+    """Ties share equally, as over many; what is not a number is passed on."""
+    x = RNG.integers(-2, 2, size=(N, classes)) / 2
+    plan = planned_ad.compile(few_classes, (x,))
+    assert plan.explain("value_and_gradient").workspace_bytes <= 64
+    check_gradient(few_classes, x, every_call=False)
+    largest = planned_ad.compile(lambda x: np.sum(np.exp(x.max(axis=1)) - np.exp(x.min(axis=1))), (x,))
+    dx = largest.gradient(x)
+    row = x[0]
+    for extremum, sign in ((row.max(), 1), (row.min(), -1)):
+        attained = row == extremum
+        if row.max() > row.min():
+            assert_close(dx[0][attained], np.full(attained.sum(), sign * np.exp(extremum) / attained.sum()))
+    x[1, 1] = np.nan
+    assert np.isnan(largest(x)) and np.isnan(plan(x))

@@ -42,7 +42,7 @@ from ..passes.products import lower_products
 from ..passes.products_after_loops import products_after_loops
 from ..passes.repeated_factors import products_of_repeated
 from ..passes.rewrite import rewrite
-from ..passes.short_axes import write_out_short_axes
+from ..passes.short_axes import write_out_extrema, write_out_short_axes
 from ..passes.short_loops import write_out_short_loops
 from ..passes.small_matrices import small_matrices_in_numbers
 from ..passes.stored_along import stored_along
@@ -179,6 +179,7 @@ def finished(tape: Tape) -> Tape:
     # Products twice: what repeats, then what has become small.
     for passed in (
         without_zero_cotangents,
+        write_out_extrema,
         without_held_once,
         products_after_loops,
         stored_along,

@@ -1,4 +1,4 @@
-"""Axes of two to four elements, along which much is summed or repeated, are written out: a value for each element.
+"""Axes of two to seven elements, along which much is summed or repeated, are written out: a value for each element.
 
 >>> import numpy as np
 >>> from planned_ad.passes.dead_code import drop_dead
@@ -24,8 +24,9 @@ v4: float64[99] = sqrt(v3)
 return v4
 
 Points `[n, 3]`, their distances `[n]` and what is made of both are then one domain, `[n]`, and fuse; vectors of a
-machine are filled with the same coordinate of many points. Requires a primal tape; ensures the same numbers (sums along
-such an axis are added in its order, as NumPy does).
+machine are filled with the same coordinate of many points. Largest and smallest numbers are written out when the reverse
+sweep is there (`write_out_extrema`): elements that attain them share equally, which a chain of two at a time does not
+say. Requires a tape; ensures the same numbers (sums along such an axis are added in its order, as NumPy does).
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from ..analysis.shared_axes import AxisOf
@@ -43,29 +44,42 @@ from ..tape.builder import TapeBuilder, rebuilt, written_anew
 from ..tape.tape import Apply, Constant, Load, Operation, Store, Tape, Value, walk
 from .products import extents_of
 
-LONGEST = 4  # elements of an axis that is written out
+LONGEST = 7  # elements of an axis that is written out: the next fills a vector
 LONGEST_WINDOW = 16  # of windows that overlap, along all of their axes: their sums are sums of shifted slices
 LEAST = 64  # elements of what is left: shorter arrays fill no vectors
-PAYS = 2  # operations on numbers, at least, for each that then lies apart from its neighbours in memory
+PAYS = 2  # operations on numbers, at least, for each that then lies apart from its neighbours in memory ...
+FEW, PAYS_BEYOND = 4, 4  # ... and where these are more than a few, which are not told apart within vectors
 MOST_OPERATIONS = 400  # that are written
 MOST_CONSTANT = 1 << 16  # elements
+SUMS = {"reduce_sum": "add"}  # what is written out, by what joins two of its parts
+EXTREMA = {"reduce_max": "maximum", "reduce_min": "minimum"}
 
 Places = tuple[int, ...]  # an index along each axis of a value that is written out
 
 
 def write_out_short_axes(tape: Tape) -> Tape:
     """Requires a primal tape; ensures the same numbers. The same tape where no such axis is worth it."""
-    chosen = ShortAxes(list(walk(tape.operations)), tape.results).chosen()
+    return with_axes_written_out(tape, SUMS)
+
+
+def write_out_extrema(tape: Tape) -> Tape:
+    """As `write_out_short_axes`, of a tape with its reverse sweep, and largest and smallest numbers as well."""
+    return with_axes_written_out(tape, SUMS | EXTREMA)
+
+
+def with_axes_written_out(tape: Tape, joins: Mapping[str, str]) -> Tape:
+    """The axes along which nothing but what `joins` says reduces."""
+    chosen = ShortAxes(list(walk(tape.operations)), tape.results, joins).chosen()
     if not chosen:
         return tape
-    writer = PartWriter(rebuilt(tape), chosen)
+    is_primal = tape.turn == len(tape.operations)
+    writer = PartWriter(rebuilt(tape), chosen, joins)
     tape = written_anew(tape, writer.builder, writer.write)
     for value in dict.fromkeys(tape.results):
         writer.join(value)
     builder = writer.builder
-    return replace(
-        tape, buffers=tuple(builder.buffers), operations=tuple(builder.operations), turn=len(builder.operations)
-    )
+    turn = len(builder.operations) if is_primal else tape.turn
+    return replace(tape, buffers=tuple(builder.buffers), operations=tuple(builder.operations), turn=turn)
 
 
 def is_short_axis(value: Value, axis: int, longest: int = LONGEST_WINDOW) -> bool:
@@ -90,8 +104,9 @@ def covers_others(view: View, operand: Value, axis: int) -> bool:
 class ShortAxes:
     """The short axes of a tape's values, in classes of those that can be written out only together."""
 
-    def __init__(self, operations: Sequence[Operation], results: Sequence[Value]):
+    def __init__(self, operations: Sequence[Operation], results: Sequence[Value], joins: Mapping[str, str]):
         self.operations = operations
+        self.joins = joins
         self.parent: dict[AxisOf, AxisOf] = {}
         self.values = {v.id: v for op in operations for v in (*op.outputs, *op.inputs)}
         self.whole: set[AxisOf] = set()  # classes that are needed as they are
@@ -148,7 +163,7 @@ class ShortAxes:
             self.visit_view(op)
         elif kind == "reduce":
             (operand,), summed = op.operands, op.params["axes"]
-            if op.primitive != "reduce_sum" or operand.dtype != out.dtype or out.dtype.kind not in "fi":
+            if op.primitive not in self.joins or operand.dtype != out.dtype or out.dtype.kind not in "fi":
                 self.keep(operand, summed)
             self.along(operand, [k for k in range(len(operand.shape)) if k not in summed], out)
         elif kind == "gather":
@@ -283,7 +298,9 @@ class ShortAxes:
                 left = largest.size // math.prod(largest.shape[k] for k in axes[largest.id])
                 count["left"] = max(count["left"], left)
         fits = count["written"] <= MOST_OPERATIONS and count["left"] >= LEAST
-        return mixes and fits and count["work"] >= PAYS * count["moved"]
+        is_beyond = any(FEW < self.values[id].shape[k] <= LONGEST for id in values for k in axes[id])
+        pays = PAYS_BEYOND if is_beyond else PAYS
+        return mixes and fits and count["work"] >= pays * count["moved"]
 
 
 def elements_moved(view: View) -> int:
@@ -316,6 +333,7 @@ class PartWriter:
 
     builder: TapeBuilder
     axes: dict[int, tuple[int, ...]]
+    joins: Mapping[str, str]
     parts: dict[int, dict[Places, Value]] = field(default_factory=dict)
 
     def write(self, op: Operation) -> None:
@@ -424,18 +442,18 @@ class PartWriter:
         ]
         axes = tuple(left.index(k) for k in summed if k in left)
         is_done = not axes and len(terms) > 1
-        total = self.total(terms, self.new_part(op.out, place) if is_done else None)
+        total = self.total(terms, self.new_part(op.out, place) if is_done else None, self.joins[op.primitive])
         if not is_done:
             self.emit(op, place, (total,), axes=axes)
 
-    def total(self, terms: Sequence[Value], out: Value | None) -> Value:
+    def total(self, terms: Sequence[Value], out: Value | None, join: str = "add") -> Value:
         """The sum of some values, in their order, under the name `out`."""
         total = terms[0]
         for number, term in enumerate(terms[1:], 2):
             named = out is not None and number == len(terms)
             result = out if named and out is not None else self.builder.new_value(term.shape, term.dtype)
             operands = (total, term)
-            self.builder.emit(Apply(out=result, primitive="add", operands=operands, line=self.builder.line))
+            self.builder.emit(Apply(out=result, primitive=join, operands=operands, line=self.builder.line))
             total = result
         return total
 
