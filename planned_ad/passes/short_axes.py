@@ -24,9 +24,9 @@ v4: float64[99] = sqrt(v3)
 return v4
 
 Points `[n, 3]`, their distances `[n]` and what is made of both are then one domain, `[n]`, and fuse; vectors of a
-machine are filled with the same coordinate of many points. Largest and smallest numbers are written out when the reverse
-sweep is there (`write_out_extrema`): elements that attain them share equally, which a chain of two at a time does not
-say. Requires a tape; ensures the same numbers (sums along such an axis are added in its order, as NumPy does).
+machine are filled with the same coordinate of many points. Largest and smallest numbers are written out when the
+reverse sweep is there (`write_out_extrema`): elements that attain them share equally, which a chain of two at a time
+does not say. Requires a tape; ensures the same numbers (sums along such an axis are added in its order, as NumPy does).
 """
 
 from __future__ import annotations
