@@ -55,6 +55,7 @@ MOST_MULTIPLIED = 1 << 23  # of the array that those make which all iterations m
 LEAST_MATRIX = 256  # elements of that
 MOST_IN_WINDOW = 32  # numbers that are summed up in windows that overlap
 MOST_SHOWN = 512  # elements that an iteration shows of them: with more it fills vectors, and stays near, by itself
+SOLVES = ("lu_solve", "triangular_solve", "band_solve")  # of a matrix and right sides that are its columns
 LINE = 8  # numbers next to each other that memory moves together
 
 
@@ -268,6 +269,8 @@ class Lifting:
         if kind == "contract":
             return self.contracted(op)
         if kind == "matrix" and not isinstance(self.count, Ragged):
+            if op.primitive in SOLVES and op.operands[0].id not in self.lifted and len(op.out.shape) == 2:
+                return self.solved_together(op)
             operands = (self.over_iterations(v, v.shape) for v in op.operands)
             return self.builder.apply(op.primitive, *operands, **params)
         if kind == "gather":
@@ -278,6 +281,13 @@ class Lifting:
             indices = (self.over_iterations(v, v.shape) for v in op.operands[1:])
             return self.builder.apply(op.primitive, self.here(op.operands[0]), *indices, **params)
         raise NotIndependent(f"{op.primitive} has no array form here")
+
+    def solved_together(self, op: Apply) -> Value:
+        """Systems with the same matrix: the right sides of all iterations are columns of one."""
+        (rows, columns), right = op.out.shape, self.lifted[op.operands[1].id]
+        beside = self.builder.reshape(self.permuted(right, (1, 0, 2)), (rows, self.count * columns))
+        found = self.builder.apply(op.primitive, self.here(op.operands[0]), beside, **op.params)
+        return self.permuted(self.builder.reshape(found, (rows, self.count, columns)), (1, 0, 2))
 
     def gathered(self, op: Apply) -> Value:
         """Elements of what differs between iterations, by indices that are alike in all of them, or are not."""
@@ -453,8 +463,8 @@ def goes_across(loop: Loop) -> bool:
 
 
 def multiplies_alike(op: Operation, varying: frozenset[int]) -> bool:
-    """Whether `op` is a product by a matrix that is alike in all iterations."""
-    if not isinstance(op, Apply) or op.primitive != "contract" or not op.out.shape:
+    """Whether `op` is a product by a matrix that is alike in all iterations, or a solution with one."""
+    if not isinstance(op, Apply) or op.primitive not in ("contract", *SOLVES) or not op.out.shape:
         return False
     alike = [v for v in op.operands if v.id not in varying]
     return len(alike) == 1 and alike[0].size >= LEAST_MATRIX
