@@ -75,6 +75,20 @@ def moves(region: Region, index: int) -> bool:
 
 def sharing(buffers: Sequence[Buffer], loop: Loop, around: tuple[Loop, ...]) -> Sharing:
     """Requires a body without blocks; raises `NotIndependent` where its iterations may not run side by side."""
+    found = shares(loop, around)
+    check_pairs(buffers, loop, around, carried_by(found), found.last, in_turn=True)
+    return found
+
+
+def kept_in_turn(buffers: Sequence[Buffer], loop: Loop, around: tuple[Loop, ...]) -> Iterator[tuple[int, int]]:
+    """Pairs of positions, of which the later one of an iteration has to come before the other one of the next."""
+    found = shares(loop, around)
+    for a, b in out_of_turn(buffers, loop, around, carried_by(found), found.last, in_turn=True):
+        yield a.position, b.position
+
+
+def shares(loop: Loop, around: tuple[Loop, ...]) -> Sharing:
+    """What its iterations share, as far as they may."""
     found, body = Sharing(), UsesInBody(loop.body)
     for position, op in enumerate(loop.body):
         if isinstance(op, Store) and not op.accumulate and not moves(op.region, loop.index):
@@ -83,9 +97,12 @@ def sharing(buffers: Sequence[Buffer], loop: Loop, around: tuple[Loop, ...]) -> 
                 found.carries[position] = carry
             elif certainly_runs(loop):
                 found.last.add(position)
-    carried = {(id(op), carry.operation) for carry in found.carries.values() for op in (carry.load, carry.store)}
-    check_pairs(buffers, loop, around, carried, found.last, in_turn=True)
     return found
+
+
+def carried_by(found: Sharing) -> set[tuple[int, str]]:
+    """The operations of carries (their `id`), with what these do."""
+    return {(id(op), carry.operation) for carry in found.carries.values() for op in (carry.load, carry.store)}
 
 
 def check_nest(buffers: Sequence[Buffer], loop: Loop, around: tuple[Loop, ...]) -> None:
@@ -199,6 +216,9 @@ def touches(body: Sequence[Operation]) -> Iterator[Touch]:
         if isinstance(op, Loop):
             for touch in touches(op.body):
                 yield replace(touch, position=position, loops=(op, *touch.loops))
+        elif op.blocks:
+            for touch in chain.from_iterable(map(touches, op.blocks)):
+                yield replace(touch, position=position)
         elif isinstance(op, Store | Scatter):
             yield Touch(position, "add" if op.accumulate else "write", op.region, op)
         else:
@@ -214,7 +234,20 @@ def check_pairs(
     last: Set[int],
     in_turn: bool = False,
 ) -> None:
-    """Refuse the loop if two accesses may meet at one element in different iterations, and their order matters.
+    """Refuse the loop where operations are `out_of_turn`."""
+    for a, _ in out_of_turn(buffers, loop, around, carried, last, in_turn):
+        raise NotIndependent(f"{a.operation.line}: an iteration may need what another one leaves")
+
+
+def out_of_turn(
+    buffers: Sequence[Buffer],
+    loop: Loop,
+    around: tuple[Loop, ...],
+    carried: Set[tuple[int, str]],
+    last: Set[int],
+    in_turn: bool,
+) -> Iterator[tuple[Touch, Touch]]:
+    """Accesses, in the order of the body, that may meet at one element in different iterations, whose order matters.
 
     `carried`: operations of carries (their `id`), with what these do; `last`: positions of stores of which the last one
     stays. Where each operation is done for all iterations before the next one is (`in_turn`), what an iteration does
@@ -249,7 +282,7 @@ def check_pairs(
             or overwrites.may_meet(second, first, around, loop)
             or (not (in_turn and a.position < b.position) and overwrites.may_meet(first, second, around, loop))
         ):
-            raise NotIndependent(f"{a.operation.line}: an iteration may need what another one leaves")
+            yield a, b
 
 
 def pass_each_other(a: View, b: View, index: int) -> bool:

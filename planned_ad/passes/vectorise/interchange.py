@@ -57,7 +57,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -159,7 +159,7 @@ def cut_at_loops(block: tuple[Operation, ...]) -> Block:
     return found
 
 
-def straight_parts(parts: Block) -> Iterator[Straight]:
+def straight_parts(parts: Sequence[Straight | InnerLoop]) -> Iterator[Straight]:
     """All of them, in order."""
     for part in parts:
         if isinstance(part, InnerLoop):
@@ -179,9 +179,14 @@ def joined_parts(parts: Block) -> tuple[Operation, ...]:
     return tuple(found)
 
 
-def expand_scalars(builder: TapeBuilder, loop: Loop, parts: Block) -> None:
-    """Each part gets what it uses of others: it makes it again, or finds it where each item has a place for it."""
-    expansion = Expansion(builder, loop, parts)
+def expand_scalars(
+    builder: TapeBuilder, loop: Loop, parts: Sequence[Straight | InnerLoop], again: Set[int] = frozenset()
+) -> None:
+    """Each part gets what it uses of others: it makes it again, or finds it where each item has a place for it.
+
+    `again`: values that operations are done again for, and that need no memory which is written to.
+    """
+    expansion = Expansion(builder, loop, parts, again)
     for part in straight_parts(parts):
         for op in part.operations:
             for value in op.inputs:
@@ -196,8 +201,8 @@ class Expansion:
     Loads that a sum begins with go to the part that stores the sum, as do the additions in between.
     """
 
-    def __init__(self, builder: TapeBuilder, loop: Loop, parts: Block):
-        self.builder, self.loop = builder, loop
+    def __init__(self, builder: TapeBuilder, loop: Loop, parts: Sequence[Straight | InnerLoop], again: Set[int]):
+        self.builder, self.loop, self.again = builder, loop, again
         everything = list(straight_parts(parts))
         self.makers = {v.id: (part, op) for part in everything for op in part.operations for v in op.outputs}
         self.written = {region.buffer for part in everything for op in part.operations for region in op.writes}
@@ -209,7 +214,7 @@ class Expansion:
         maker, op = self.makers.get(value.id, (part, None))
         if maker is part or op is None or any(value.id == v.id for copied in part.copied for v in copied.outputs):
             return
-        if isinstance(op, Apply) and self.begins_a_sum(op, part):
+        if isinstance(op, Apply) and (value.id in self.again or self.begins_a_sum(op, part)):
             for operand in op.operands:
                 self.provide(part, operand)
             part.copied.append(op)
@@ -242,7 +247,7 @@ class Expansion:
         return self.places[value.id]
 
 
-def begun_sums(parts: Block) -> Iterator[tuple[int, Straight]]:
+def begun_sums(parts: Sequence[Straight | InnerLoop]) -> Iterator[tuple[int, Straight]]:
     """Of loads (what they define): the later part that stores to that memory, which nothing else in between touches."""
     for first, part in enumerate(parts):
         if isinstance(part, InnerLoop):
@@ -255,7 +260,7 @@ def begun_sums(parts: Block) -> Iterator[tuple[int, Straight]]:
                     yield load.out.id, target
 
 
-def where_stored(load: Load, parts: Block) -> Straight | None:
+def where_stored(load: Load, parts: Sequence[Straight | InnerLoop]) -> Straight | None:
     """The part that stores to what `load`, of the first part, has loaded; None where another access comes between."""
     found: list[Operation] = []
     for part in parts:

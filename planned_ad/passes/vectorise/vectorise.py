@@ -38,6 +38,7 @@ import itertools
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from enum import Enum
 
 from ...analysis.enclosing import inside, never_runs
 from ...analysis.independence import NotIndependent, moves, sharing
@@ -49,6 +50,7 @@ from ..inline import end_of_indices
 from ..rewrite import rewrite
 from ..short_loops import MOST_TRIPS
 from ..sums_in_loops import adding
+from .distribution import distributed
 from .growing_products import Lift, NotCut, growing_products
 from .handed_on import loads_itself
 from .interchange import interchanged
@@ -63,24 +65,30 @@ def vectorise(tape: Tape) -> Tape:
     """Requires a primal tape; ensures the same numbers, up to the order of sums.
 
     Innermost loops first; what was around one is tried when that has become operations on short arrays. Those that
-    are left change places.
+    are left change places, or are distributed.
     """
     assert tape.turn == len(tape.operations)
     if not any(isinstance(op, Loop) for op in walk(tape.operations)):
         return tape
-    widest, interchanges = MOST_NEAR, False
+    widest, stage = MOST_NEAR, WalkStage.LIFTS
     while True:
         tape = drop_dead(rewrite(tape))
-        walker = _Vectorising(tape, widest, interchanges)
+        walker = _Vectorising(tape, widest, stage)
         operations = walker.block(tape.operations, (), Iterations())
         if walker.changed:
             buffers = tuple(walker.builder.buffers)
             tape = replace(tape, buffers=buffers, operations=operations, turn=len(operations))
-            widest, interchanges = SHORT, False
-        elif interchanges or not any(map(is_nest, walk(tape.operations))):
+            widest, stage = SHORT, WalkStage.LIFTS
+        elif stage is WalkStage.DISTRIBUTES:
             return tape
         else:
-            interchanges = True
+            stage = WalkStage(stage.value + 1)
+
+
+class WalkStage(Enum):
+    """What a walk over a tape does."""
+
+    LIFTS, INTERCHANGES, DISTRIBUTES = range(3)
 
 
 def is_nest(op: Operation) -> bool:
@@ -91,10 +99,10 @@ def is_nest(op: Operation) -> bool:
 class _Vectorising:
     """One walk over a tape: loops become array operations, or, where there are none such, change places."""
 
-    def __init__(self, tape: Tape, widest: int, interchanges: bool):
+    def __init__(self, tape: Tape, widest: int, stage: WalkStage):
         self.builder = rebuilt(tape)
         self.widest = widest
-        self.interchanges = interchanges
+        self.stage = stage
         self.changed = False
         everything = list(walk(tape.operations))
         self.constants = {op.out.id: op.data for op in everything if isinstance(op, Constant)}
@@ -120,10 +128,10 @@ class _Vectorising:
     ) -> tuple[Operation, ...]:
         if isinstance(op, Loop):
             if is_nest(op):
-                found = self.interchanged(op, loops, around) if self.interchanges else None
+                found = self.interchanged(op, loops, around) if self.stage is WalkStage.INTERCHANGES else None
                 return found or (replace(op, body=self.block(op.body, (*loops, op), inside(around, op))),)
-            if self.interchanges:
-                return (op,)
+            if self.stage is not WalkStage.LIFTS:
+                return (self.stage is WalkStage.DISTRIBUTES and self.distributed(op, loops, around)) or (op,)
             own = loads_itself(op, before)
             return (
                 self.lifted(own, loops, around)
@@ -176,6 +184,10 @@ class _Vectorising:
         return self.tried(
             lambda: interchanged(self.builder, op, loops, around, self.accesses, self.constants, self.private, lift)
         )
+
+    def distributed(self, op: Loop, loops: tuple[Loop, ...], around: Iterations) -> tuple[Operation, ...] | None:
+        """The loop, with array operations before and behind it; None where it stays as it is."""
+        return self.tried(lambda: distributed(self.builder, op, loops, self.lift_inside(loops, around)))
 
     def lift_inside(self, loops: tuple[Loop, ...], around: Iterations, of_any_size: bool = False) -> Lift:
         """`lifted` for loops inside of `loops`, and of others."""
