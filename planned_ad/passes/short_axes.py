@@ -44,7 +44,7 @@ from ..tape.builder import TapeBuilder, rebuilt, written_anew
 from ..tape.tape import Apply, Constant, Load, Operation, Store, Tape, Value, walk
 from .products import extents_of
 
-LONGEST = 7  # elements of an axis that is written out: the next fills a vector
+LONGEST = 7  # elements of an axis that is written out: the next fills a vector; of products, `FEW`
 LONGEST_WINDOW = 16  # of windows that overlap, along all of their axes: their sums are sums of shifted slices
 LEAST = 64  # elements of what is left: shorter arrays fill no vectors
 PAYS = 2  # operations on numbers, at least, for each that then lies apart from its neighbours in memory ...
@@ -110,6 +110,7 @@ class ShortAxes:
         self.parent: dict[AxisOf, AxisOf] = {}
         self.values = {v.id: v for op in operations for v in (*op.outputs, *op.inputs)}
         self.whole: set[AxisOf] = set()  # classes that are needed as they are
+        self.products: set[AxisOf] = set()  # classes of products, which have forms of their own
         self.windows: set[AxisOf] = set()  # classes of windows that overlap, and of exponents
         self.made = {v.id: op for op in operations for v in op.outputs}
         self.joined = {value.id: value for value in results}  # that are put together in the end
@@ -180,6 +181,7 @@ class ShortAxes:
             for value, labels in labelled(op):
                 for k, label in enumerate(labels):
                     self.unite(first.setdefault(label, (value.id, k)), (value.id, k))
+            self.products.update(first.values())
         else:
             for value in (*op.operands, out):
                 self.keep(value)
@@ -224,11 +226,12 @@ class ShortAxes:
 
     def chosen(self) -> dict[int, tuple[int, ...]]:
         """Of each value the axes that are written out."""
-        whole, windows = (set(map(self.root, found)) for found in (self.whole, self.windows))
+        whole, windows, products = (set(map(self.root, found)) for found in (self.whole, self.windows, self.products))
 
         def is_chosen(value: Value, axis: int) -> bool:
             root = self.root((value.id, axis))
-            return root not in whole and is_short_axis(value, axis, LONGEST_WINDOW if root in windows else LONGEST)
+            longest = LONGEST_WINDOW if root in windows else FEW if root in products else LONGEST
+            return root not in whole and is_short_axis(value, axis, longest)
 
         axes = {id: tuple(k for k in range(len(v.shape)) if is_chosen(v, k)) for id, v in self.values.items()}
         axes = {id: found for id, found in axes.items() if found}
