@@ -20,6 +20,11 @@ STATEMENTS = (
     "B = A[m]; B[:, 0] = 0.5; s += B.sum()", "p = z; z = z[1:]; s += p.sum()", "act = act[::-1]", "act = act[:3]",
     "p = z; z[:1] = 0.5; s += p.sum()", "p = y[act]; act = act[p > 0.0]; s += p.sum()", "z = np.where(z > 0.2, z, 0.1)",
     "z = np.concatenate([z[:2], z[1:]]) if len(z) > 1 else z", "w = y[m]; s += np.abs(w).sum()", "s += z @ z",
+    "y[m] = np.log(y[m] + 9.0) * x[m]", "y[~m] -= np.sqrt(np.abs(y[~m]) + 0.1)", "col[m] += 1.0 / (y[m] + 9.0)",
+    "w = y[m]; v = w; w *= 0.8; w += 0.1; s += np.sum(v * w); y[m] = v", "s += np.max(y[m]) if m.any() else 0.1",
+    "w = y[m]; p = w[1:]; w -= 0.2; s += p.sum(); y[m] = w", "w = y[m]; y[m] = 0.3; s += np.sum(w * w)",
+    "w = y[m]; m = y > 0.3; y[m] = y[m] * 0.5; s += np.sum(np.exp(-w))", "s += np.sum(np.log(x[x > 0.0])) * 0.1",
+    "s += x[m] @ y[m]; y[y > 0.4] = y[y > 0.4] * 0.7", "A[A > 0.5] = A[A > 0.5] * 0.5; A[A < 0.0] += 0.1",
 )  # fmt: skip
 MASKS = ("y > 0.2 * k - 0.5", "x > 0.1 * k", "np.sin(y * (k + 1)) > -0.3")
 TESTS = ("len(z) > 2", "y[0] > 0.3", "k % 2 == 0", "m.any()")

@@ -12,6 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from ...rules.table import RULES
+from ...tape.tape import Apply, Constant, Operation, Value
+from ..numpy_functions.support import made_in_block
 from ..record.promotion import BOOL, INT
 from ..record.recorder import Recorder
 from ..values.advanced import COUNTED, of_any_count
@@ -20,12 +23,14 @@ from ..values.elementwise import elementwise
 from ..values.indexing import KEYS, Keys
 from .elements import Position, RunTime
 from .keys import expanded
-from .masked_sums import Unmasked
 from .run_time_arrays import RunTimeArray
 from .run_time_elementwise import mapped
 from .run_time_keys import put_slice, run_time_slice
 from .sources import Memory, Recipe, snapshot
+from .unmasked import masked_put, unmasked_array
 from .varying import DATA, refused
+
+DEPTH = 4  # operations that are compared
 
 
 def takes(recorder: Recorder, key: Any, value: Any) -> bool:
@@ -48,15 +53,29 @@ def get(array: ArrayTracer, key: Any) -> Any:
     array, places = with_positions(array, key)
     found = run_time_slice(array, places)
     if is_traced_mask(array.recorder, key) and array.ndim == 1:
-        mask = array.recorder.value_of(key, BOOL)
-        found.unmasked = Unmasked(array.recorder.builder.reshape(mask, (mask.size,)), snapshot(array))
+        found.whole = unmasked_array(array.recorder, flat_mask(array.recorder, key), snapshot(array))
     return found
+
+
+def flat_mask(recorder: Recorder, key: ArrayTracer) -> Value:
+    """A mask as one of one axis, the same for each of its states."""
+    value = first_like(recorder, recorder.value_of(key, BOOL))
+    name = ("mask", id(value))
+    known = recorder.stretches.get(name)
+    if known is None or not recorder.scopes.sees(known[0]):
+        recorder.stretches[name] = known = (recorder.builder.reshape(value, (value.size,)), value)
+    return known[0]
 
 
 def put(array: ArrayTracer, key: Any, value: Any) -> None:
     """`array[key] = value`."""
+    recorder = array.recorder
     if type(value) is not RunTimeArray:
-        raise refused(array.recorder, "assigns, with an array of a known length, to", DATA)
+        raise refused(recorder, "assigns, with an array of a known length, to", DATA)
+    is_line = recorder.is_array(key) and key.shape == array.shape
+    is_line = is_line and (array.ndim == 1 or array.geometry.flags.c_contiguous)
+    if is_line and masked_put(recorder, array.reshape(-1), flat_mask(recorder, key), value):
+        return
     put_slice(*with_positions(array, key), value)
 
 
@@ -87,12 +106,31 @@ def with_positions(array: ArrayTracer, key: Any) -> tuple[ArrayTracer, Any]:
 def places_of(mask: ArrayTracer) -> RunTimeArray:
     """Where a mask is true, counted in the order of its elements; computed once for each of its states."""
     recorder = mask.recorder
-    value = recorder.value_of(mask, BOOL)
+    value = first_like(recorder, recorder.value_of(mask, BOOL))
     name = ("true", id(value))
     known = recorder.stretches.get(name)
     if known is None or not recorder.scopes.sees(known[0].length.count):
         recorder.stretches[name] = known = (_positions(recorder, value), value)
     return known[0]
+
+
+def first_like(recorder: Recorder, mask: Value) -> Value:
+    """The first mask that was computed in the same way, as `x[x > 0]` and `y[x > 0]` do."""
+    name = ("computed", way_of(recorder, mask, DEPTH))
+    known = recorder.stretches.get(name)
+    if known is None or not recorder.scopes.sees(known[0]):
+        recorder.stretches[name] = known = (mask,)
+    return known[0]
+
+
+def way_of(recorder: Recorder, value: Value, depth: int) -> object:
+    """How a value is computed, as far as the last operations of this block say it; else which value it is."""
+    made: Operation | None = made_in_block(recorder, value) if depth else None
+    if isinstance(made, Constant) and not made.data.ndim:
+        return made.data.dtype, made.data.tobytes()
+    if not isinstance(made, Apply) or RULES[made.primitive].kind not in ("elementwise", "view"):
+        return value.id
+    return made.primitive, made.parameters, tuple(way_of(recorder, operand, depth - 1) for operand in made.operands)
 
 
 def _positions(recorder: Recorder, mask: Any) -> RunTimeArray:

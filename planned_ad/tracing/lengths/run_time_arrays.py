@@ -15,8 +15,8 @@ from ..record.recorder import Recorder
 from ..record.storage import Storage
 from ..values.loop_index import plain_or_traced
 from .elements import Position, RunTime, for_each, innermost
-from .masked_sums import Unmasked
 from .sources import Bound, Memory, Origin, Other, Recipe, moved
+from .unmasked import Unmasked
 from .varying import DATA, VaryingArray
 
 DEEP = 8  # recipes of recipes: what is computed of more is stored
@@ -81,9 +81,15 @@ class RunTimeArray(VaryingArray):
         """The array of which a mask has chosen these elements; None where they may have been written to since."""
         return None if type(self.source) is Memory else self.whole
 
-    @unmasked.setter
-    def unmasked(self, whole: Unmasked | None) -> None:
-        self.whole = whole
+    def become(self, other: RunTimeArray) -> bool:
+        """It holds what `other` does, of the same length, where nobody may have a part of it in memory."""
+        is_recipe = type(self.source) is Recipe and innermost(self.recorder) is self.home
+        if not is_recipe or type(other.source) is not Recipe or other.length != self.length:
+            return False
+        if (other.dtype, other.rest, other.axis) != (self.dtype, self.rest, self.axis):
+            return False
+        self.source, self.whole = other.source, other.whole
+        return True
 
     def in_memory(self) -> Memory:
         """Where the elements lie, from now on, so that what is written to them is seen by all who show them."""

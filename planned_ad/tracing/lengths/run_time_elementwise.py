@@ -13,9 +13,9 @@ from ..record.traced import Traced
 from ..values.elementwise import elementwise
 from ..values.loop_index import LoopIndex
 from .elements import Position, RunTime, common_length, stretched_length
-from .masked_sums import unmasked_result
 from .run_time_arrays import RunTimeArray
 from .sources import Fixed, Memory, Recipe, Stretched, snapshot
+from .unmasked import unmasked_result
 from .varying import refused
 
 
@@ -34,7 +34,7 @@ def mapped(recorder: Recorder, function: Any, args: tuple[Any, ...], kwargs: dic
         return recorder.result(recorder.value_of(found, dtype))
 
     made = RunTimeArray(recorder, Recipe(compute, sources), length, len(rest) + 1 - axis, rest, dtype)
-    made.unmasked = unmasked_result(recorder, function, args, kwargs)
+    made.whole = unmasked_result(recorder, function, args, kwargs)
     return made
 
 
@@ -71,7 +71,8 @@ def operand_of(
         else:
             lengths.append(front.shape[0])
             parts.append((Memory(front, 0, 1), front.shape[1:]))
-    if recorder.builder.line not in recorder.scopes.decisions.stretched:
+    are_one = len({n.count.id if type(n) is RunTime else None for n in lengths}) == 1
+    if are_one or recorder.builder.line not in recorder.scopes.decisions.stretched:
         return parts, common_length(recorder, lengths, STRETCHES), axis
     for k, (arg, (source, shape)) in enumerate(zip(args, parts)):
         if type(arg) is RunTimeArray and arg.length is not into:

@@ -263,7 +263,8 @@ def elementwise(recorder: Recorder, ufunc: np.ufunc, operands: tuple[Any, ...], 
             f"{casting!r}"
         )
     if type(out) is RunTimeArray:
-        assign(out, result)
+        if not out.become(result):
+            assign(out, result)
     else:
         out[...] = result
     return out

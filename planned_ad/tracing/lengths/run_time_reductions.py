@@ -12,10 +12,10 @@ from ..record.promotion import INT
 from ..record.recorder import Recorder
 from ..values.scalar_tracer import ScalarTracer
 from .elements import Position, common_length, for_each, memory
-from .masked_sums import masked_sum
 from .run_time_arrays import RunTimeArray
-from .run_time_elementwise import frozen_array
+from .run_time_elementwise import frozen_array, mapped
 from .sources import Memory, Recipe
+from .unmasked import masked_reduction
 from .varying import refused
 
 
@@ -58,13 +58,17 @@ def reduced(a: RunTimeArray, function: Any, axis: Any) -> Any:
     """A reduction by one of the functions in `REDUCTIONS`."""
     recorder = a.recorder
     along, inner = split_axes(recorder, a, axis)
+    sample = function(np.ones((1, *a.rest), a.dtype), axis=0)
+    primitive, initial = REDUCTIONS[function]
+    if along and not a.rest and function in IN_VECTORS:
+        found = masked_reduction(recorder, a, IN_VECTORS[function], initial(sample.dtype), sample.dtype)
+        if found is not None:
+            if function in (np.max, np.min):
+                require_any(recorder, a)
+            return found
     if function in (np.max, np.min) and along and not a.rest and a.length.most:
         source = a.frozen()  # by its index, so that the gradient needs no more than that
         return Position(extreme_at(a, better=np.greater if function is np.max else np.less), inside=False).of(source)
-    found = masked_sum(a) if along and function is np.sum else None
-    if found is not None:
-        return found
-    sample = function(np.ones((1, *a.rest), a.dtype), axis=0)
     if not along or (axis is None and a.rest):
         given = function(np.ones(a.rest, a.dtype), axis=inner)
         result = itemwise(recorder, a, lambda item: recorder.call(function, (item,), {"axis": inner}), given)
@@ -74,7 +78,6 @@ def reduced(a: RunTimeArray, function: Any, axis: Any) -> Any:
         a, sample = result, given
     if function in (np.max, np.min):
         require_any(recorder, a)
-    primitive, initial = REDUCTIONS[function]
     return gathered_up(recorder, a, primitive, initial(sample.dtype), sample.dtype, function.__name__)
 
 
@@ -193,6 +196,10 @@ def factor(recorder: Recorder, array: Any, axis: int) -> Any:
 
 def _contracted(recorder: Recorder, a: Any, b: Any) -> Any:
     """The sum over the first axis of both, of products of all else."""
+    if type(a) is type(b) is RunTimeArray and not (a.rest or b.rest) and np.result_type(a.dtype, b.dtype).kind == "f":
+        terms = mapped(recorder, np.multiply, (a, b), {})
+        if terms.unmasked is not None:
+            return recorder.call(np.sum, (terms,), {})
     sources = tuple(part.frozen() if type(part) is RunTimeArray else Memory(part, 0, 1) for part in (a, b))
     shapes = [part.rest if type(part) is RunTimeArray else part.shape[1:] for part in (a, b)]
     length = common_length(recorder, [p.length if type(p) is RunTimeArray else p.shape[0] for p in (a, b)])
@@ -235,3 +242,7 @@ REDUCTIONS: dict[Any, tuple[str, Callable[[np.dtype], Any]]] = {
     np.max: ("maximum", lowest_of),
     np.min: ("minimum", highest_of),
 }
+# Those of what a mask has chosen, which are reductions of all elements.
+IN_VECTORS = {
+    np.sum: "reduce_sum", np.max: "reduce_max", np.min: "reduce_min", np.any: "reduce_any", np.all: "reduce_all",
+}  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -12,7 +13,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from ...errors import UnsupportedError
 from ...python.source import current_line
 from ...tape.guards import RAISES, STRETCHES
-from ...tape.tape import Value
+from ...tape.tape import Operation, Value
 from ..record.recorder import Recorder
 from ..values.number_types import types_in
 from ..values.python_errors import is_caught
@@ -20,6 +21,7 @@ from ..values.python_errors import is_caught
 NO_VALUE: Any = np._NoValue  # NumPy's "argument not given"
 BOOL = np.dtype(bool)
 FLOAT = np.dtype(np.float64)
+LAST = 256  # operations among which that is which has made a value
 
 
 def _here() -> str:
@@ -49,6 +51,12 @@ def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
 
 def axis_of(axis: int, ndim: int) -> int:
     return normalize_axis_index(axis, ndim)
+
+
+def made_in_block(recorder: Recorder, value: Value) -> Operation | None:
+    """The operation of this block that gives a value; None if that is not among the last ones."""
+    last = itertools.islice(reversed(recorder.builder.operations), LAST)
+    return next((op for op in last if any(out is value for out in op.outputs)), None)
 
 
 def raise_where(recorder: Recorder, fails: Any, error: Exception) -> None:

@@ -7,7 +7,6 @@ is singular) is a guard here: a call of a plan raises `SingularMatrixError`, whi
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import numpy as np
@@ -20,10 +19,9 @@ from ...tape.tape import Apply, Operation, Value
 from ..record.dispatch import implements
 from ..record.recorder import Recorder
 from ..values.python_errors import is_caught
-from .support import FLOAT, asarray, broadcast, cast, constant, reshape
+from .support import FLOAT, asarray, broadcast, cast, constant, made_in_block, reshape
 
 SINGULAR = "Singular matrix"
-LAST = 256  # operations among which that is which has made a matrix
 
 
 # What these functions share.
@@ -110,12 +108,6 @@ def cholesky_factor_in(recorder: Recorder, a: Value) -> tuple[Value | None, bool
     is_transposed = factor.shape == a.shape and made.params["view"] == View(0, a.shape, tuple(strides))
     made = made_in_block(recorder, factor) if is_transposed else None
     return (factor, True) if isinstance(made, Apply) and made.primitive == "cholesky" else (None, False)
-
-
-def made_in_block(recorder: Recorder, value: Value) -> Operation | None:
-    """The operation of this block that gives a value; None if that is not among the last ones."""
-    last = itertools.islice(reversed(recorder.builder.operations), LAST)
-    return next((op for op in last if any(out is value for out in op.outputs)), None)
 
 
 def triangular(
