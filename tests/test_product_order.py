@@ -154,3 +154,9 @@ def test_other_loops_add_as_they_go(f):
 def test_with_a_limit_of_memory_and_in_threads():
     agrees_with_differences(backwards, W, U, X, V, memory_limit=20_000)
     agrees_with_differences(backwards, W, U, X, V, threads=2)
+
+
+def test_what_is_multiplied_by_a_sum_of_nothing_may_be_no_number() -> None:
+    a, x = np.ones((4, 4)), np.array([1.0, np.nan, 2.0, 3.0])
+    plan = planned_ad.compile(lambda a, x: np.sum(a[:, :0] @ a[:0] @ x), (a, np.ones(4)))
+    assert np.isnan(plan(a, x))

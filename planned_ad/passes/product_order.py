@@ -148,6 +148,8 @@ def reordered(op: Apply, products: Mapping[int, Apply], place: int) -> ProductOf
         extents |= dict(zip(labels, value.shape))
         sides.append((value, labels))
     third = op.operands[1 - place]
+    if 0 in extents.values():  # what is no number in the other operand stays none
+        return None
 
     def count(*several: Labels) -> int:
         return math.prod(extents[label] for label in set().union(*several))

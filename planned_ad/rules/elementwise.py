@@ -326,6 +326,11 @@ def larger(ct: Symbol, a: Symbol, b: Symbol) -> Symbol:
     return where(a > b, ct, where(a < b, 0, 0.5 * ct))
 
 
+def not_larger(ct: Symbol, a: Symbol, b: Symbol) -> Symbol:
+    """What `larger` leaves of `ct`: the share of `b`, by the same comparisons."""
+    return where(a > b, 0, where(a < b, ct, 0.5 * ct))
+
+
 def larger_number(ct: Symbol, a: Symbol, b: Symbol) -> Symbol:
     """`ct` where `a > b` or `b` is nan, half of it at a tie."""
     return where((a > b) | b.differs(b), ct, where(a.equals(b), 0.5 * ct, 0))
@@ -339,14 +344,14 @@ def smaller_number(ct: Symbol, a: Symbol, b: Symbol) -> Symbol:
 row(
     "maximum",
     np.maximum,
-    (lambda ct, y, a, b: larger(ct, a, b), lambda ct, y, a, b: larger(ct, b, a)),
+    (lambda ct, y, a, b: larger(ct, a, b), lambda ct, y, a, b: not_larger(ct, a, b)),
     ("ab", "ab"),
     kinds=ANY,
 )
 row(
     "minimum",
     np.minimum,
-    (lambda ct, y, a, b: larger(ct, b, a), lambda ct, y, a, b: larger(ct, a, b)),
+    (lambda ct, y, a, b: not_larger(ct, b, a), lambda ct, y, a, b: larger(ct, b, a)),
     ("ab", "ab"),
     kinds=ANY,
 )

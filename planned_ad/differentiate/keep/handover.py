@@ -18,6 +18,7 @@ from ...regions.regions import Region, View
 from ...tape.builder import TapeBuilder
 from ...tape.tape import Apply, Branch, Load, Operation, Scatter, Store, Value, renamed, walk
 from .caches import new_cache
+from .early_tests import with_early_tests
 from .kept_values import KeptValues
 from .rooms import NO_ROOMS, Room, Rooms
 from .sources import Again, Kept, Loaded, Snapshot, Source
@@ -43,6 +44,7 @@ def hand_over(
     adjoint = without_dead(adjoint)
     if is_idle(adjoint):
         return (primal,), None
+    primal, adjoint = with_early_tests(primal, adjoint)
     values = EqualValues(primal, place)
     needs = {values.first[v.id] for op in walk((adjoint,)) for v in read_by(op) if v.id in values.first}
     exact = {values.first[v.id] for op in walk((adjoint,)) for v in read_exactly(op) if v.id in values.first}
