@@ -34,6 +34,7 @@ from ..passes.in_place import results_in_place
 from ..passes.index_set_splitting import split_index_sets
 from ..passes.inline import lower_calls
 from ..passes.invariants import hoist_invariants
+from ..passes.joined_parts import without_joined_parts
 from ..passes.narrow import narrow
 from ..passes.packing.packing import packed
 from ..passes.pipeline import simplify
@@ -42,6 +43,7 @@ from ..passes.products import lower_products
 from ..passes.products_after_loops import products_after_loops
 from ..passes.repeated_factors import products_of_repeated
 from ..passes.rewrite import rewrite
+from ..passes.shifted_copies import in_margins
 from ..passes.short_axes import write_out_extrema, write_out_short_axes
 from ..passes.short_loops import write_out_short_loops
 from ..passes.small_matrices import small_matrices_in_numbers
@@ -112,8 +114,8 @@ def limited_tape(
     return within_limit(
         memory_limit,
         trace.name,
-        differentiated(trace, row, preserve_args, room=room),
-        lambda: differentiated(trace, row, preserve_args, record_decisions, counted=False),
+        differentiated(trace, row, preserve_args, room=room, distributes=False),
+        lambda: differentiated(trace, row, preserve_args, record_decisions, counted=False, distributes=False),
         finished,
         (lambda tape: split(tape).nbytes) if row is SPLIT else (lambda tape: plan_memory(tape).cached_nbytes),
     )
@@ -126,6 +128,7 @@ def differentiated(
     prepared: Callable[[Tape], Tape] = lambda tape: tape,
     counted: bool = True,
     room: int = 1,
+    distributes: bool = True,
 ) -> Tape:
     """The traced program on private copies where needed, `prepared`, with its reverse sweep.
 
@@ -140,7 +143,9 @@ def differentiated(
         early = written_before_guards(tape, last_with_room(tape, rooms))
         if early:
             tape = privatise(tape, early, write_back=True)
-    tape = rewrite(hoist_invariants(write_out_short_loops(vectorise(packed(split_index_sets(tape)))), loads=True))
+    tape = rewrite(
+        hoist_invariants(write_out_short_loops(vectorise(packed(split_index_sets(tape)), distributes)), loads=True)
+    )
     for passed in (
         small_matrices_in_numbers,
         run_upwards,
@@ -188,6 +193,8 @@ def finished(tape: Tape) -> Tape:
         lower_products,
         lower_products,
         gather_form,
+        in_margins,
+        without_joined_parts,
     ):
         changed = passed(tape)
         tape = tape if changed is tape else simplify(changed)

@@ -351,7 +351,7 @@ row(
 row(
     "minimum",
     np.minimum,
-    (lambda ct, y, a, b: not_larger(ct, b, a), lambda ct, y, a, b: larger(ct, b, a)),
+    (lambda ct, y, a, b: not_larger(ct, a, b), lambda ct, y, a, b: larger(ct, a, b)),
     ("ab", "ab"),
     kinds=ANY,
 )

@@ -45,12 +45,13 @@ def written(x, k):
     return np.sum(y * np.cos(x))
 
 
-def written_by_a_mask(x, k):
+def written_by_places(x, k):
     found, y = 0.0, np.empty(N)
     for i in range(20):
-        near = np.abs(x - 0.02 * k * i) < 1
+        is_near = np.abs(x - 0.02 * k * i) < 1
+        near, far = np.nonzero(is_near)[0], np.nonzero(~is_near)[0]
         y[near] = 0.5 * np.exp(x[near])
-        y[~near] = np.abs(x[~near]) - 0.5
+        y[far] = np.abs(x[far]) - 0.5
         found += np.sum(y * x)
     return found
 
@@ -102,10 +103,10 @@ def read_while_it_grows(x, k):
 
 
 PROGRAMS = [
-    of_a_slice, of_a_slice_turned, of_a_mask, written, written_by_a_mask, scattered, rows, one_after_the_other,
+    of_a_slice, of_a_slice_turned, of_a_mask, written, written_by_places, scattered, rows, one_after_the_other,
     several_sums, extremes, read_while_it_grows,
 ]  # fmt: skip
-IN_LANES = [of_a_slice, of_a_slice_turned, written, written_by_a_mask, scattered, several_sums]
+IN_LANES = [of_a_slice, of_a_slice_turned, written, written_by_places, scattered, several_sums]
 ONE_BY_ONE = [one_after_the_other, read_while_it_grows]
 
 

@@ -61,11 +61,11 @@ from .selection import NotSelectable, without_branches
 from .streaming import streams
 
 
-def vectorise(tape: Tape) -> Tape:
+def vectorise(tape: Tape, distributes: bool = True) -> Tape:
     """Requires a primal tape; ensures the same numbers, up to the order of sums.
 
     Innermost loops first; what was around one is tried when that has become operations on short arrays. Those that
-    are left change places, or are distributed.
+    are left change places, or are distributed, which keeps numbers of all iterations.
     """
     assert tape.turn == len(tape.operations)
     if not any(isinstance(op, Loop) for op in walk(tape.operations)):
@@ -79,7 +79,7 @@ def vectorise(tape: Tape) -> Tape:
             buffers = tuple(walker.builder.buffers)
             tape = replace(tape, buffers=buffers, operations=operations, turn=len(operations))
             widest, stage = SHORT, WalkStage.LIFTS
-        elif stage is WalkStage.DISTRIBUTES:
+        elif stage is (WalkStage.DISTRIBUTES if distributes else WalkStage.INTERCHANGES):
             return tape
         else:
             stage = WalkStage(stage.value + 1)
