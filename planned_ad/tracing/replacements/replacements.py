@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import TraceError
+from ...python.opaque_methods import trace_methods
 from ...python.shadows import ShadowClass
 from ..lengths import functions as _lengths  # noqa: F401 (registers how it handles arrays)
 from ..lengths import masks as _masks  # noqa: F401 (registers keys)
@@ -302,6 +303,7 @@ def outsiders(recorder: Recorder) -> Callable[[Any, str], object]:
         if isinstance(obj, Iterator) and not is_written_only(obj):
             return Iterating(recorder, name)
         if not is_library_function(obj):
+            trace_methods(obj if isinstance(obj, type) else type(obj), recorder.namespace)
             return obj
         names = getattr(obj, "__globals__", None)
         ours = isinstance(names, dict) and names.get("__name__", "").startswith("planned_ad.")  # stands for one already

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import UnsupportedError
+from ...python.opaque_methods import restore_methods
 from ...tape.tape import Value
 from ..record.dispatch import HANDLERS
 from ..record.recorder import Recorder
@@ -286,7 +287,8 @@ def traced_base(recorder: Recorder) -> Callable[[type], type | None]:
 
 
 def forget(recorder: Recorder) -> None:
-    """The classes of a trace that is over."""
+    """The classes of a trace that is over, and the methods that it has traced."""
+    restore_methods(recorder.namespace)
     for cls in [kind for kind in list(HANDLERS) if getattr(kind, "recorder", None) is recorder]:
         del HANDLERS[cls]
 
