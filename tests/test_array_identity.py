@@ -140,3 +140,25 @@ def test_what_is_returned_unchanged_may_be_written_to() -> None:
 
     x = np.arange(1.0, 4.0)
     assert np.array_equal(replay(trace(f, (x,)), x)[0], f(x))
+
+
+MISSING = object()
+
+
+class Model:
+    pass
+
+
+def test_what_is_asked_of_classes_and_sentinels_unrolls_no_loop() -> None:
+    def f(x, kind=Model, start=MISSING):
+        state = np.zeros(3) if start is MISSING else start
+        for v in x:
+            before = state
+            state = np.tanh(state * 0.5 + v) if kind is Model else state
+            state = state + 0.1 * before
+        return state @ state
+
+    x = np.linspace(-1.0, 1.0, 40)
+    plan = planned_ad.compile(f, (x,), calls=())
+    assert not plan.explain().fallbacks
+    np.testing.assert_allclose(plan(2 * x), f(2 * x), rtol=1e-13)

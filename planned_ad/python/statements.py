@@ -241,7 +241,7 @@ def _asks(code: types.CodeType, names: Names) -> bool:
 
 @functools.lru_cache(maxsize=1024)
 def _compared_by_identity(code: types.CodeType) -> list[list[tuple[str, str]]]:
-    """What a function compares with `is` where all of it may be arrays or objects: the attributes of globals in it."""
+    """What a function compares with `is` where all of it may be arrays or objects: globals, and their attributes."""
     if dis.opmap["IS_OP"] not in code.co_code[::2]:
         return []
     tree = syntax_of(code)
@@ -257,23 +257,28 @@ def _compared_by_identity(code: types.CodeType) -> list[list[tuple[str, str]]]:
     ]
     own = (*code.co_varnames, *code.co_cellvars, *code.co_freevars)
     return [
-        [
-            (part.value.id, part.attr)
-            for part in parts
-            if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and part.value.id not in own
-        ]
+        [path for path in map(_path_of, parts) if path is not None and path[0] not in own]
         for parts in found
         if all(_may_be_array(part, code) for part in parts)
     ]
 
 
+def _path_of(part: ast.expr) -> tuple[str, str] | None:
+    """The name, and the attribute of it (or none), that an operand is."""
+    if isinstance(part, ast.Name):
+        return part.id, ""
+    return (part.value.id, part.attr) if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) else None
+
+
 def _is_member(name: str, attribute: str, names: Names) -> bool:
-    """Whether this is a member of an enumeration, as `Phase.FALL`."""
+    """Whether this is a class, a plain `object()`, or a member of an enumeration, as `Phase.FALL`."""
     try:
         kind = names[name]
     except KeyError:
         return False
-    return isinstance(kind, enum.EnumType) and attribute in kind.__members__
+    return isinstance(kind, type) and (
+        not attribute or (isinstance(kind, enum.EnumType) and attribute in kind.__members__)
+    )
 
 
 WHILE_SHOWN = {dataclasses.__file__, reprlib.__file__}  # which object's `repr` is being made, by its identity
