@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import planned_ad
 from planned_ad.errors import PlannedADError, UnsupportedError
 from planned_ad.trace import trace
 

@@ -31,6 +31,7 @@ VENDORED = ("scipy._lib.", "scipy._external.")  # where SciPy keeps other packag
 # Modules of libraries that are Python all through, whose functions and classes are traced as the user's are.
 PURE_PYTHON = (
     "colorsys",
+    "statistics",
     "numpy.fft",
     "numpy.lib._arraysetops_impl",
     "numpy.lib._function_base_impl",

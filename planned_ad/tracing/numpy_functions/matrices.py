@@ -7,7 +7,7 @@ import numpy as np
 from ..record.dispatch import implements
 from . import shapes
 from .reductions import sum_
-from .support import asarray, refuse, unsupported
+from .support import asarray, refuse
 
 
 @implements(np.trace)
@@ -92,19 +92,34 @@ def kron(recorder, a, b):
 
 
 @implements(np.linalg.cross)
+def cross_in_space(recorder, a, b, axis=-1):
+    """Of vectors with three components."""
+    if np.shape(a)[axis] != 3 or np.shape(b)[axis] != 3:
+        raise ValueError("Both input arrays must be (arrays of) 3-dimensional vectors")
+    return cross(recorder, a, b, axis=axis)
+
+
 @implements(np.cross)
 def cross(recorder, a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
-    """Of vectors with three components."""
+    """Of vectors with two or three components; where both have two, the third component."""
     if axis is not None:
         axisa = axisb = axisc = axis
     a = shapes.view(recorder, a, np.moveaxis, axisa, -1)
     b = shapes.view(recorder, b, np.moveaxis, axisb, -1)
-    if a.shape[-1] != 3 or b.shape[-1] != 3:
-        raise unsupported("np.cross of vectors without three components", "write a[0] * b[1] - a[1] * b[0]")
-    shape = np.broadcast_shapes(a.shape, b.shape)
-    out = recorder.empty(shape, np.result_type(a.dtype, b.dtype))
-    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
-        out[..., i] = a[..., j] * b[..., k] - a[..., k] * b[..., j]
+    if not {a.shape[-1], b.shape[-1]} <= {2, 3}:
+        raise ValueError("incompatible dimensions for cross product\n(dimension must be 2 or 3)")
+    third = a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
+    if a.shape[-1] == b.shape[-1] == 2:
+        return third
+    out = recorder.empty((*third.shape, 3), np.result_type(a.dtype, b.dtype))
+    if a.shape[-1] == 2:
+        out[..., 0], out[..., 1] = a[..., 1] * b[..., 2], -(a[..., 0] * b[..., 2])
+    elif b.shape[-1] == 2:
+        out[..., 0], out[..., 1] = -(a[..., 2] * b[..., 1]), a[..., 2] * b[..., 0]
+    else:
+        out[..., 0] = a[..., 1] * b[..., 2] - a[..., 2] * b[..., 1]
+        out[..., 1] = a[..., 2] * b[..., 0] - a[..., 0] * b[..., 2]
+    out[..., 2] = third
     return shapes.view(recorder, out, np.moveaxis, -1, axisc)
 
 

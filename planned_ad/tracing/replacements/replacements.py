@@ -55,9 +55,10 @@ from .scalar_types import scalar_types
 from .sorting import sorting_replacements
 from .stand_ins import identity_replacements, in_place_of, kind_of, ndarray, with_classes
 from .statistics_functions import statistics_replacements
+from .testing_functions import testing_replacements
 from .ufunc_stand_ins import ufunc_stand_in, ufuncs_of_functions
 
-OF_LOADED_MODULES = (library_replacements, statistics_replacements)
+OF_LOADED_MODULES = (library_replacements, statistics_replacements, testing_replacements)
 OF_NUMBERS = frozenset((np.array, np.asarray, np.ix_))  # functions of numbers, not of counts and lengths
 
 

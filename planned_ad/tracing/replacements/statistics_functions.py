@@ -11,10 +11,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy.special
 
 from ...tape.guards import RAISES
 from ..loops.none_or_value import decided
 from ..loops.run_time_lists import RunTimeList
+from ..numpy_functions.support import raise_where
 from ..record.recorder import Recorder
 from ..record.traced import Traced
 
@@ -43,10 +45,15 @@ def spread(function: Any, ddof: int) -> Callable[..., Any]:
     return computed
 
 
+def harmonic_mean(x: Any, weights: Any = None) -> Any:
+    return len(x) / np.sum(1 / x) if weights is None else np.sum(weights) / np.sum(np.asarray(weights) / x)
+
+
 OF_ARRAYS: dict[str, Callable[..., Any]] = {
     "mean": mean, "fmean": weighted_mean, "geometric_mean": geometric_mean, "median": np.median,
     "variance": spread(np.var, 1), "pvariance": spread(np.var, 0), "stdev": spread(np.std, 1),
-    "pstdev": spread(np.std, 0),
+    "pstdev": spread(np.std, 0), "harmonic_mean": harmonic_mean,
+    "_mean_stdev": lambda x: (np.mean(x), np.std(x, ddof=1)),
 }  # fmt: skip
 OF_TWO = ("variance", "stdev")  # which need as many numbers
 OF_PYTHON = ("fmean", "geometric_mean")  # which give one of Python's numbers, whatever they are given
@@ -69,7 +76,11 @@ def statistics_replacements(recorder: Recorder) -> dict[int, object]:
             traced = items if items is data else [i for i in items if issubclass(type(i), Traced) and not i.is_known]
             if len(items) < 2 or not len(traced):
                 return function(recorder.plain(items), *args, **kwargs)
-            found = of_array(recorder.call(np.asarray, (items,), {}), *args, **kwargs)
+            array = recorder.call(np.asarray, (items,), {})
+            if of_array is harmonic_mean:
+                error = ValueError("harmonic mean does not support negative values")
+                raise_where(recorder, np.any(array < 0), error)
+            found = of_array(array, *args, **kwargs)
             return found.item() if function.__name__ in OF_PYTHON else found
 
         return replaced
@@ -77,4 +88,15 @@ def statistics_replacements(recorder: Recorder) -> dict[int, object]:
     module = sys.modules.get("statistics")  # which is imported by those who use it
     if module is None:
         return {}
-    return {id(f): replacing(f, OF_ARRAYS[name]) for name in OF_ARRAYS if (f := getattr(module, name))}
+    found: dict[int, object] = {}
+    for name, of_array in OF_ARRAYS.items():
+        if (f := getattr(module, name, None)) is not None:
+            found[id(f)] = replacing(f, of_array)
+    inverse = getattr(module, "_normal_dist_inv_cdf", None)  # which may be one of C's
+
+    def normal_inverse(p: Any, mu: Any, sigma: Any) -> Any:
+        if not any(issubclass(type(number), Traced) for number in (p, mu, sigma)):
+            return inverse(*recorder.plain((p, mu, sigma)))  # type: ignore[misc]
+        return mu + sigma * scipy.special.ndtri(p)
+
+    return found | ({} if inverse is None else {id(inverse): normal_inverse})
