@@ -41,6 +41,20 @@ def as_arguments(x):
 
 
 @PROGRAMS.rolled
+def blocks(x):
+    """As a stiffness matrix is put together of elements."""
+    whole = np.zeros((12, 12))
+    for k in range(N - 1):
+        i, j = int(6 * x[k]), int(6 * x[k + 1])
+        block = x[k] * np.outer(x[i : i + 2], x[j : j + 2])
+        whole[2 * i : 2 * i + 2, 2 * i : 2 * i + 2] += block
+        whole[2 * i : 2 * (i + 1), 2 * j : 2 * j + 2] -= block.T
+        first = slice(j * 2, j * 2 + 2)
+        whole[first, first] *= 0.9
+    return np.sum(whole**2)
+
+
+@PROGRAMS.rolled
 def backwards(x):
     total = 0.0
     for k in range(N):

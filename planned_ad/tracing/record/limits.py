@@ -104,7 +104,9 @@ class Limits:
         if rule is None or out.dtype != INT:
             return
         if primitive in SUMS and not out.shape:
-            self.note_sum(out, SUMS[primitive](*map(self.sum_of, operands)))
+            parts = [self.sum_of(operand) for operand in operands]
+            if primitive != "multiply" or any(isinstance(part, int) for part in parts):
+                self.note_sum(out, SUMS[primitive](*parts))
         found = rule(*((0, 1) if operand.dtype == bool else self.of(operand) for operand in operands))
         if found is not None and found != ANY and ANY[0] <= found[0] <= found[1] <= ANY[1]:
             self.note(out, *found)
@@ -155,7 +157,9 @@ RULES: dict[str, Callable[..., Interval | None]] = {
     "reduce_max": lambda a: a,
     "where": lambda condition, a, b: (min(a[0], b[0]), max(a[1], b[1])),
 }
-SUMS: dict[str, Callable[..., Extent]] = {"add": operator.add, "subtract": operator.sub, "cast": lambda a: a}
+SUMS: dict[str, Callable[..., Extent]] = {
+    "add": operator.add, "subtract": operator.sub, "multiply": operator.mul, "cast": lambda a: a,
+}  # fmt: skip
 
 
 def stays_in_64_bits(primitive: str, intervals: list[Interval]) -> bool:
