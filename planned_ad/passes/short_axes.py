@@ -48,6 +48,7 @@ LONGEST = 7  # elements of an axis that is written out: the next fills a vector;
 LONGEST_WINDOW = 16  # of windows that overlap, along all of their axes: their sums are sums of shifted slices
 LEAST = 64  # elements of what is left: shorter arrays fill no vectors
 PAYS = 2  # operations on numbers, at least, for each that then lies apart from its neighbours in memory ...
+SUM_OF_FEW = 2  # operations that adding a number to a few others costs, which fill no vector
 FEW, PAYS_BEYOND = 4, 4  # ... and where these are more than a few, which are not told apart within vectors
 MOST_OPERATIONS = 400  # that are written
 MOST_CONSTANT = 1 << 16  # elements
@@ -286,7 +287,8 @@ class ShortAxes:
                 if kind == "reduce":
                     summed = [v for v in summed if not set(op.params["axes"]).isdisjoint(axes[v.id])]
                 mixes |= value.size >= LEAST and bool(summed)
-                count["work"] += largest.size
+                is_of_few = kind == "reduce" and any(v.shape[k] <= FEW for v in summed for k in axes[v.id])
+                count["work"] += largest.size * (SUM_OF_FEW if is_of_few else 1)
             if kind == "view" and value.id in axes:
                 repeats = any(not op.params["view"].strides[axis] for axis in axes[value.id])
                 mixes |= repeats and op.operands[0].size * 2 <= value.size and op.operands[0].size > LONGEST

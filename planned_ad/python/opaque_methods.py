@@ -6,6 +6,7 @@ class has methods that call the copies of its own for the thread that traces, an
 
 from __future__ import annotations
 
+import enum
 import functools
 import threading
 import types
@@ -21,6 +22,7 @@ LEFT = frozenset((
     "__getstate__", "__setstate__", "__getattribute__", "__getattr__", "__setattr__", "__delattr__",
     "__instancecheck__", "__subclasscheck__", "_missing_", "_generate_next_value_",
 ))  # fmt: skip
+KINDS_WITHOUT_COPY = (enum.Enum, str, int, float, complex, bytes)  # of objects without a copy
 LOCK = threading.RLock()
 
 
@@ -120,8 +122,9 @@ OF_TRACES: dict[int, OpaqueMethods] = {}  # by the identity of their namespaces
 
 
 def trace_methods(cls: type, namespace: Traces) -> None:
-    """Methods of a class that has no shadow are traced in a namespace until it is over."""
-    OF_TRACES.setdefault(id(namespace), OpaqueMethods()).trace(cls, namespace)
+    """Methods of a class whose objects have no shadows are traced in a namespace until it is over."""
+    if issubclass(cls, KINDS_WITHOUT_COPY):
+        OF_TRACES.setdefault(id(namespace), OpaqueMethods()).trace(cls, namespace)
 
 
 def restore_methods(namespace: Traces) -> None:

@@ -276,9 +276,9 @@ def _is_member(name: str, attribute: str, names: Names) -> bool:
         kind = names[name]
     except KeyError:
         return False
-    return isinstance(kind, type) and (
-        not attribute or (isinstance(kind, enum.EnumType) and attribute in kind.__members__)
-    )
+    if not attribute:
+        return isinstance(kind, type) or type(kind) is object
+    return isinstance(kind, enum.EnumType) and attribute in kind.__members__
 
 
 WHILE_SHOWN = {dataclasses.__file__, reprlib.__file__}  # which object's `repr` is being made, by its identity

@@ -74,4 +74,6 @@ def test_statistics(f) -> None:
 @pytest.mark.parametrize(("a", "b", "axes"), [((4, 2), (2,), {}), ((2, 4), (4, 3), {"axisa": 0}), ((3,), (4, 2), {})])
 def test_cross_in_the_plane(a, b, axes) -> None:
     rng = np.random.default_rng(2)
-    check_gradient(lambda a, b: np.sum(np.cross(a, b, **axes) ** 2), rng.normal(size=a), rng.normal(size=b), every_call=False)
+    check_gradient(
+        lambda a, b: np.sum(np.cross(a, b, **axes) ** 2), rng.normal(size=a), rng.normal(size=b), every_call=False
+    )
