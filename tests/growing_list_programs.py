@@ -286,3 +286,27 @@ def earlier_items_of_lists(x):
     for a, b in rows:
         s += a * b
     return s
+
+
+@rolled
+def states_that_begin_with_an_argument(x):
+    found = []
+    for t in range(1, 5):
+        state = x
+        for _ in range(3):
+            state = 0.9 * state + 0.1 * np.sin(state * t)
+        found.append(state)
+    return np.sum(np.array(found) ** 2)
+
+
+@program
+def one_that_may_be_the_argument(x):
+    """The list has the argument itself where the inner loop has no iteration."""
+    found, y = [], x * 1.0
+    for t in range(4):
+        state = y
+        for _ in range(t):
+            state = 0.9 * state
+        found.append(state)
+    y[0] = 3.0
+    return np.sum(np.array(found) ** 2)

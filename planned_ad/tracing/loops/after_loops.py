@@ -19,6 +19,7 @@ from ..record.storage import ShiftedStorage, Storage
 from ..values.array_tracer import ArrayTracer
 from ..values.loop_index import LoopIndex, index_of
 from ..values.scalar_tracer import ScalarTracer
+from .carries import NextArray
 from .counts import Count, Growing
 from .form import HandedOn
 from .forms import Items, Moving, Rows, Unchanged, moved
@@ -184,6 +185,8 @@ class Leaving:
             made = is_made_of_arrays(carry.kind)
             items = (item.value if made and isinstance(item, Unchanged) else item for item in carry.items)
             return carry.made(self.recorder, [self.finished(item, name) for item in items])
+        if isinstance(carry, NextArray) and carry.is_replaced and loop.certainly_runs and not loop.is_left:
+            carry.lent = False  # what the first iteration was handed is no longer what it stands for
         return carry.begin(self.recorder, loop.index, name)
 
     @property

@@ -75,6 +75,5 @@ class LoopCopies:
         """The loop is over: views of what an iteration was handed show memory that has changed at its end."""
         for carry in in_memory(self.loop.carries.values()):
             if carry.is_replaced:
-                carry.storage.lent = carry.storage.lent and not self.loop.certainly_runs
                 name = carry.storage.name
                 self.copies.behind[name] = Behind(self.copies.known[name], LEFT, False)
