@@ -1,6 +1,9 @@
 """Dicts of which data say which keys are taken out, which comes first, and whether there is one: one trace."""
 
+import numpy as np
 import pytest
+
+import planned_ad
 
 from .one_trace import traces_of
 
@@ -156,3 +159,21 @@ def test_one_trace_serves_for_every_way(function):
 
 def test_the_error_where_there_is_no_first():
     assert traces_of(the_first_where_there_is_one, 8) >= 1
+
+
+def test_texts_in_an_order_by_a_key_in_a_loop_that_data_stop():
+    """A loop over the elements of a list is none that could be unrolled."""
+
+    def in_order(x):
+        names, total, t = {}, 0.0, 0
+        while t < 18 and total < 3:
+            total += 0.4 * abs(x[t])
+            t += 1
+            names["a"] = total
+            for name in sorted(names, key=str):
+                total += 0.05 * names[name]
+        return total
+
+    plan = planned_ad.compile(in_order, (np.full(N, 0.3),))
+    for size in (0.1, 0.7, 2.0):
+        assert plan(np.full(N, size)) == pytest.approx(in_order(np.full(N, size)), rel=1e-13)

@@ -259,7 +259,7 @@ class Letter:
     def escape(self, what: str) -> BaseException:
         """What to raise where the text itself is asked for."""
         recorder = self.recorder
-        if recorder.scopes.depth:
+        if any(scope.site is not None for scope in recorder.scopes.open):
             return recorder.scopes.unroll_innermost(f"needs a text {what}", recorder.builder.line)
         recorder.scopes.decisions.letters = False
         return recorder.scopes.restart()

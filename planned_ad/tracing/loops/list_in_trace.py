@@ -62,6 +62,8 @@ class ListInTrace(Traced):
     def refuse(self) -> BaseException:
         """What to raise for something that it cannot do."""
         scopes = self.recorder.scopes
+        if self.site in scopes.decisions.plain:  # what gives it makes no other ones
+            return scopes.unroll_innermost("has a list that it cannot follow", self.recorder.builder.line)
         scopes.decisions.plain.add(self.site)
         return scopes.restart()
 
