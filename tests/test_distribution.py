@@ -123,6 +123,22 @@ def read_again(p, y):
     return total
 
 
+def found_in_memory(p, y):
+    """What another iteration has put into memory is found there, wherever it stands in the body."""
+    a, b, x, total = np.ones((STEPS, 2)), np.ones(STEPS + 1), p[0], 0.0
+    for t in range(1, STEPS):
+        total += np.log(a[t - 1, 0] + 1) + b[t]
+        a[t, 0] = np.exp(y[t])
+        a[t, 1] = np.log(a[t - 1, 0]) + x
+        b[t + 1] = np.tanh(y[t])
+        x = np.sin(x) * y[t] + np.exp(-b[t])
+    return total + x + np.sum(a)
+
+
+def test_memory_is_found_as_it_was_left() -> None:
+    check_gradient(found_in_memory, *arguments(), every_call=False)
+
+
 @pytest.mark.parametrize("f", [recurrent, cheap, read_again, what_comes_back])
 def test_others_stay_as_they_are(f) -> None:
     p, y = arguments()

@@ -71,6 +71,8 @@ another.
 
 from __future__ import annotations
 
+import itertools
+from collections import defaultdict
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import replace
 
@@ -82,7 +84,6 @@ from ...analysis.cost import is_dear
 from ...analysis.enclosing import certainly_runs
 from ...analysis.independence import NotIndependent, kept_in_turn
 from ...regions.affine import Ragged
-from ...regions.regions import overlap
 from ...rules.table import RULES
 from ...tape.builder import TapeBuilder
 from ...tape.tape import Apply, Branch, Loop, Operation, Store, walk
@@ -146,19 +147,21 @@ class Dependences:
         self.body = body
         made = {value.id: k for k, op in enumerate(body) for value in op.outputs}
         edges = {(made[v.id], k) for k, op in enumerate(body) for v in op.inputs if v.id in made}
-        for k, later in enumerate(body):
-            for j, earlier in enumerate(body[:k]):
-                touching = ((a, b) for a in (*earlier.reads, *earlier.writes) for b in (*later.reads, *later.writes))
-                if (earlier.writes or later.writes) and any(overlap(a, b) for a, b in touching):
-                    edges.add((j, k))
+        touching: defaultdict[int, list[tuple[int, Operation]]] = defaultdict(list)
+        for k, op in enumerate(body):
+            for buffer in {region.buffer for region in (*op.reads, *op.writes)}:
+                touching[buffer].append((k, op))
+        for found in touching.values():  # in this iteration or in later ones
+            edges |= {(j, k) for (j, a), (k, b) in itertools.combinations(found, 2) if a.writes or b.writes}
+        handed = set(backwards)
+        edges |= {(k, j) for j, k in handed if j != k}
         self.after: list[set[int]] = [set() for _ in body]
         self.before: list[set[int]] = [set() for _ in body]
         for j, k in edges:
             self.after[j].add(k)
             self.before[k].add(j)
-        handed = set(backwards)
         self.cycles = {k for j, k in handed if j == k}
-        everything = np.array([*edges, *((k, j) for j, k in handed)], dtype=np.int64).reshape(-1, 2)
+        everything = np.array([*edges], dtype=np.int64).reshape(-1, 2)
         matrix = coo_array((np.ones(len(everything)), everything.T), shape=(len(body), len(body)))
         _, labels = connected_components(matrix, connection="strong")
         members = np.bincount(labels)
