@@ -60,12 +60,12 @@ def in_one_piece(u):
 
 
 # How many numbers are copied: of the primal, and as shares of an array.
-COPIED = {periodic: 1.4, by_index_arrays: 1.02, joined: 1.02}
+COPIED = {periodic: 1.15, by_index_arrays: 1.002, joined: 1.002}
 
 
 @pytest.mark.parametrize("f", COPIED, ids=lambda f: f.__name__)
 def test_there_is_one_copy_with_margins(f) -> None:
-    u = np.ones((12, 12) if f is periodic else 100)
+    u = np.ones((32, 40) if f is periodic else 2000)
     tape = entry_tape(trace(f, (u,)), KINDS["gradient"], preserve_args=False)
     labels = {buffer.id for buffer in tape.buffers if buffer.label == "margins"}
     assert len(labels) == 1
@@ -80,7 +80,7 @@ ALL = [periodic, by_index_arrays, joined, at_different_edges, changed_in_between
 
 @pytest.mark.parametrize("f", [periodic, at_different_edges, *map(left_out, (f for f in ALL if f not in ALL[:4:3]))])
 def test_gradients(f) -> None:
-    shape = (9, 8) if f is periodic else (70,)
+    shape = (32, 33) if f is periodic else (1030,)
     check_gradient(f, np.random.default_rng(1).normal(size=shape) / 2, every_call=False)
 
 

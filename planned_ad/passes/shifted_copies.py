@@ -5,30 +5,30 @@
 >>> from planned_ad.passes.pipeline import simplify
 >>> from planned_ad.tape.listing import brief
 >>> from planned_ad.trace import trace
->>> tape = simplify(primal(trace(lambda u: np.roll(u, 1) + np.roll(u, -1), (np.zeros(99),)).tape))
+>>> tape = simplify(primal(trace(lambda u: np.roll(u, 1) + np.roll(u, -1), (np.zeros(9999),)).tape))
 >>> print(brief(tape))
-v9: float64[98] = u[0:98]
-tape#1[1:99] = v9
-v10: float64[1] = u[98:99]
+v9: float64[9998] = u[0:9998]
+tape#1[1:9999] = v9
+v10: float64[1] = u[9998:9999]
 tape#1[0:1] = v10
-v4: float64[99] = tape#1[...]
+v4: float64[9999] = tape#1[...]
 v11: float64[1] = u[0:1]
-tape#2[98:99] = v11
-v12: float64[98] = u[1:99]
-tape#2[0:98] = v12
-v7: float64[99] = tape#2[...]
-v8: float64[99] = add(v4, v7)
+tape#2[9998:9999] = v11
+v12: float64[9998] = u[1:9999]
+tape#2[0:9998] = v12
+v7: float64[9999] = tape#2[...]
+v8: float64[9999] = add(v4, v7)
 result#3[...] = v8
 >>> print(brief(simplify(in_margins(tape))))
-v10: float64[1] = u[98:99]
+v10: float64[1] = u[9998:9999]
 margins#4[0:1] = v10
-v14: float64[99] = u[...]
-margins#4[1:100] = v14
+v14: float64[9999] = u[...]
+margins#4[1:10000] = v14
 v15: float64[1] = u[0:1]
-margins#4[100:101] = v15
-v4: float64[99] = margins#4[0:99]
-v7: float64[99] = margins#4[2:101]
-v8: float64[99] = add(v4, v7)
+margins#4[10000:10001] = v15
+v4: float64[9999] = margins#4[0:9999]
+v7: float64[9999] = margins#4[2:10001]
+v8: float64[9999] = add(v4, v7)
 result#3[...] = v8
 
 Periodic neighbours by `numpy.roll`, `numpy.concatenate` or index arrays are such. Requires a verified tape; ensures the
@@ -48,6 +48,7 @@ from ..tape.tape import Apply, Load, Operation, Store, Tape, Value, all_blocks, 
 from .boxes import Box, cut_boxes, merged_boxes, place_of, shown
 from .joined_parts import JoinedPart, joined_memories
 
+LEAST = 1 << 10  # elements: what is stored is not found at another place right after, before it has reached a cache
 MOST = 2  # times as many elements with margins
 MOST_PIECES = 16
 
@@ -245,6 +246,6 @@ def joint_copy(tape: Tape, copies: Sequence[ShiftedCopy]) -> WithMargins | None:
     high = tuple(map(max, zip(*(box.stops for box in windows.values()))))
     extents = tuple(b - a for a, b in zip(low, high))
     size = contiguous(copies[0].loads[0].shape).size
-    if contiguous(extents).size > MOST * size or len(joined) > MOST_PIECES:
+    if size < LEAST or contiguous(extents).size > MOST * size or len(joined) > MOST_PIECES:
         return None
     return WithMargins(tuple(joined), windows, low, extents, copies[0].loads[0].dtype)
