@@ -218,6 +218,11 @@ class Letter:
             return self.defined(name)
         return self.each([getattr(text, name) for text in self.letters.texts])
 
+    def has_attribute(self, name: str) -> Any:
+        """What `hasattr` says of it: a test of data where one that it may be has it, and another one has not."""
+        answers = [hasattr(text, name) for text in self.letters.texts]
+        return answers[0] if len(set(answers)) == 1 else self.each(answers)
+
     def each(self, values: Sequence[Any], code: Any = None) -> Any:
         """What there is for each text, where these are texts, or numbers of one class; `code`: of which one."""
         kinds, code = set(map(type, values)), self.code if code is None else code

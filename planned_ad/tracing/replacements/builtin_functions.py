@@ -416,7 +416,7 @@ def builtin_replacements(recorder: Recorder) -> dict[int, object]:
         if issubclass(type(obj), TracedArray):
             return hasattr(obj.geometry, name)
         if type(obj) is not ScalarTracer:
-            return hasattr(obj, name)
+            return obj.has_attribute(name) if type(obj) is Letter else hasattr(obj, name)
         return is_of(recorder, types_of(obj), lambda cls: hasattr(cls, name))
 
     @functools.wraps(getattr, ("__name__", "__doc__"), ())
