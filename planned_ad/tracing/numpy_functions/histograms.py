@@ -14,7 +14,7 @@ from .support import asarray, unsupported
 
 def bins_along(recorder: Recorder, a: Any, bins: Any, span: Any) -> tuple[Any, Any]:
     """The bin of each number, their count where it is in none, and the edges."""
-    edges = edges_of(recorder, a, bins, span)
+    edges = edges_of(recorder, a, bins, span, is_like_array=False)
     count, last = edges.shape[0] - 1, edges[-1]
     inside = (a >= edges[0]) & (a <= last)
     bin = np.where(a == last, count - 1, np.searchsorted(edges, a, side="right") - 1)

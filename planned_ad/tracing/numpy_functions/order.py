@@ -407,7 +407,8 @@ def bincount(recorder, x, weights=None, minlength=0):
     return counts
 
 
-def edges_of(recorder: Recorder, a: Any, bins: Any, span: Any) -> Any:
+def edges_of(recorder: Recorder, a: Any, bins: Any, span: Any, is_like_array: bool = True) -> Any:
+    """The edges of bins, of the type of `a` where they are `is_like_array`, else of that of the ends."""
     if isinstance(bins, str):
         raise unsupported(f"histogram bins chosen by {bins!r}", "say how many bins, or give their edges")
     if recorder.is_array(bins) or np.ndim(bins):
@@ -421,8 +422,10 @@ def edges_of(recorder: Recorder, a: Any, bins: Any, span: Any) -> Any:
     finds = "autodetected" if span is None else "supplied"
     is_finite = np.logical_and(np.isfinite(first), np.isfinite(last))
     raise_where(recorder, np.logical_not(is_finite), ValueError(f"{finds} range of the histogram is not finite"))
-    margin = np.where(first == last, 0.5, 0.0)[()]
-    return np.linspace(first - margin, last + margin, int(bins) + 1)
+    dtype = recorder.result_type(first, last, *([a] if is_like_array else []))
+    dtype = dtype if dtype.kind == "f" else np.result_type(dtype, float)
+    margin = np.where(first == last, 0.5, 0.0)[()].astype(dtype)
+    return np.linspace(first - margin, last + margin, int(bins) + 1, dtype=dtype)
 
 
 @implements(np.histogram_bin_edges)
@@ -445,7 +448,7 @@ def histogram(recorder, a, bins=10, range=None, density=None, weights=None):
     np.add.at(counts, bin, np.ones(a.shape, np.int64) if weights is None else weights)
     counts = counts[:count]
     if density:
-        counts = counts / (edges[1:] - edges[:-1]) / counts.sum()
+        counts = counts / (edges[1:] - edges[:-1]).astype(float) / counts.sum()
     return counts, edges
 
 
