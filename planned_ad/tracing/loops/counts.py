@@ -97,11 +97,11 @@ class Growing(HandedOn):
         with recorder.builder.between_statements():
             found = self.start + k * index_of(recorder, self.step)
             if self.growth:
-                triangle = k * (k - 1) // 2 * self.growth
+                triangle = k * (k - 1) // 2
                 index = expression_of(k)
                 if isinstance(index, Affine) and not index.constant and [factor for _, factor in index.terms] == [1]:
-                    recorder.builder.limits.note_triangle(triangle.value, Triangle(index.terms[0][0], self.growth))
-                found = found + triangle
+                    recorder.builder.limits.note_triangle(triangle.value, Triangle(index.terms[0][0], 1))
+                found = found + triangle * self.growth
         return found
 
     def begin(self, recorder: Recorder, index: int, name: str) -> Any:

@@ -105,11 +105,17 @@ class Limits:
             return
         if primitive in SUMS and not out.shape:
             parts = [self.sum_of(operand) for operand in operands]
-            if primitive != "multiply" or any(isinstance(part, int) for part in parts):
+            if primitive != "multiply" or is_multiple(*parts):
                 self.note_sum(out, SUMS[primitive](*parts))
         found = rule(*((0, 1) if operand.dtype == bool else self.of(operand) for operand in operands))
         if found is not None and found != ANY and ANY[0] <= found[0] <= found[1] <= ANY[1]:
             self.note(out, *found)
+
+
+def is_multiple(a: Extent, b: Extent) -> bool:
+    """Whether a product is a multiple of opaque numbers. (What there is of indices may be that of a triangle.)"""
+    whole = [part for part in (a, b) if isinstance(part, int)]
+    return bool(whole) and all(index < 0 for part in (a, b) if isinstance(part, Affine) for index, _ in part.terms)
 
 
 def one_end(expression: Extent, ranges: Ranges, is_high: bool) -> Extent:
