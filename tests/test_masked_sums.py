@@ -120,3 +120,20 @@ def test_no_element_is_looked_up(f: Callable) -> None:
     tape = simplify(primal(trace(f, (np.linspace(-0.5, 0.5, 40),)).tape))
     assert sum(isinstance(op, Loop) for op in walk(tape.operations)) == 1
     assert not any(isinstance(op, Apply) and op.primitive == "gather" for op in walk(tape.operations))
+
+
+def test_what_is_not_chosen_adds_nothing_to_derivatives() -> None:
+    """Not even where it is no number: `nan` is not less than 5."""
+
+    def f(x):
+        chosen = x < 5
+        y = np.zeros(len(x))
+        y[chosen] = x[0] * x[chosen] ** 2
+        return np.sum(x[0] * x[chosen] * x[chosen]) + np.sum(y)
+
+    plan = planned_ad.compile(f, (np.array([1.0, 2.0, 3.0, 9.0, 0.5]),))
+    for last, number in ((np.nan, 0.0), (np.inf, 0.0), (4.0, 16.0)):
+        x = np.array([1.0, 2.0, last, 3.0, 4.0])
+        others = np.sum(x[x < 5] ** 2)
+        assert plan(x) == 2 * others
+        np.testing.assert_allclose(plan.gradient(x), [2 * others + 4.0, 8.0, number, 12.0, 16.0])

@@ -48,7 +48,7 @@ def run_time_histogram(
     sums = recorder.call(np.zeros, (count + 1,), {"dtype": dtype})
     update_at(recorder, np.add, sums, np.where(is_inside, place, count), np.int64(1) if weights is None else weights)
     sums = sums[:count]
-    return (sums / (edges[1:] - edges[:-1]) / sums.sum() if density else sums), edges
+    return (sums / (edges[1:] - edges[:-1]).astype(float) / sums.sum() if density else sums), edges
 
 
 def run_time_tile(recorder: Recorder, a: Any, reps: Any) -> Any:

@@ -1,7 +1,7 @@
 """What a mask has chosen as what all elements are, in vectors: sums of it, and assignments to what the mask shows.
 
-Of what is computed of the chosen elements, the same is computed of all; where that might be no number, of ones in the
-place of those that are not chosen. For `y[mask] = np.log(x[mask])`:
+Of what is computed of the chosen elements, the same is computed of all, with ones in the place of those that are not
+chosen, which may be no numbers. For `y[mask] = np.log(x[mask])`:
 
 before  v1 = nonzero(mask)   for i in range(count): y[v1[i]] = log(x[v1[i]])
 after   v1 = where(mask, x, 1)   v2 = log(v1)   y[...] = where(mask, v2, y)
@@ -20,21 +20,18 @@ from ..record.recorder import Recorder
 from ..values.elementwise import elementwise
 from .elements import innermost
 
-# Of ordinary numbers these give ordinary ones, and so do their derivatives.
-TOTAL = frozenset((np.add, np.subtract, np.multiply, np.negative, np.square, np.absolute, np.maximum, np.minimum))
-
 
 @dataclass(eq=False)
 class Unmasked:
     """The array of which `mask`, of one axis, has chosen elements, or what is computed of all of its elements.
 
-    `compute(guarded)` records it, with ones instead of what is not chosen where it is `guarded`, as it has to be unless
-    it `is_total`. What has been recorded in a block is `known`.
+    `compute(guarded)` records it, with ones instead of what is not chosen where it is `guarded`, as it has to be where
+    it `is_computed`. What has been recorded in a block is `known`.
     """
 
     mask: Value
     compute: Callable[[bool], Any]
-    is_total: bool = True
+    is_computed: bool = False
     known: dict[bool, tuple[Any, Any]] = field(default_factory=dict)
 
     def array(self, recorder: Recorder, guarded: bool) -> Any:
@@ -72,7 +69,7 @@ def unmasked_result(
             items = [chosen_or_one(recorder, mask, item) if recorder.is_scalar(item) else item for item in items]
         return elementwise(recorder, function, tuple(items))
 
-    return Unmasked(mask, compute, function in TOTAL and all(each.is_total for each in given))
+    return Unmasked(mask, compute, is_computed=True)
 
 
 def has_run_time_axis(obj: Any) -> bool:
@@ -84,7 +81,7 @@ def unmasked_elements(recorder: Recorder, a: Any) -> tuple[Value, Any] | None:
     unmasked = a.unmasked
     if unmasked is None or a.rest or innermost(recorder) is not a.home:
         return None
-    return unmasked.mask, unmasked.array(recorder, not unmasked.is_total)
+    return unmasked.mask, unmasked.array(recorder, unmasked.is_computed)
 
 
 def masked_reduction(recorder: Recorder, a: Any, primitive: str, identity: Any, dtype: Any) -> Any:

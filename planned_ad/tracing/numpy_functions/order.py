@@ -422,7 +422,8 @@ def edges_of(recorder: Recorder, a: Any, bins: Any, span: Any, is_like_array: bo
     finds = "autodetected" if span is None else "supplied"
     is_finite = np.logical_and(np.isfinite(first), np.isfinite(last))
     raise_where(recorder, np.logical_not(is_finite), ValueError(f"{finds} range of the histogram is not finite"))
-    dtype = recorder.result_type(first, last, *([a] if is_like_array else []))
+    like = [np.empty(0, a.dtype)] if is_like_array else []
+    dtype = recorder.result_type(first, last, *like)
     dtype = dtype if dtype.kind == "f" else np.result_type(dtype, float)
     margin = np.where(first == last, 0.5, 0.0)[()].astype(dtype)
     return np.linspace(first - margin, last + margin, int(bins) + 1, dtype=dtype)
