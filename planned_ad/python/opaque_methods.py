@@ -103,12 +103,14 @@ class OpaqueMethods:
             if base in self.classes:
                 continue
             self.classes.add(base)
-            for name, attribute in list(vars(base).items()):
-                if name not in LEFT and remade(attribute, lambda f: lambda: None) is not attribute:
-                    with LOCK:
-                        method = METHODS.setdefault((base, name), TracedMethod(base, name))
+            with LOCK:
+                own = {name: METHODS[base, name].own for name in vars(base) if (base, name) in METHODS}
+                for name, attribute in (dict(vars(base)) | own).items():
+                    if name not in LEFT and remade(attribute, lambda f: lambda: None) is not attribute:
+                        method = METHODS.get((base, name)) or TracedMethod(base, name)
+                        METHODS[base, name] = method
                         method.enter(namespace)
-                    self.entered.append(method)
+                        self.entered.append(method)
 
     def restore(self, namespace: Traces) -> None:
         with LOCK:
