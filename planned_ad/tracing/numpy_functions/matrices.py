@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...python.versions import NUMPY
 from ..record.dispatch import implements
 from . import shapes
 from .reductions import sum_
@@ -106,8 +107,14 @@ def cross(recorder, a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
         axisa = axisb = axisc = axis
     a = shapes.view(recorder, a, np.moveaxis, axisa, -1)
     b = shapes.view(recorder, b, np.moveaxis, axisb, -1)
-    if not {a.shape[-1], b.shape[-1]} <= {2, 3}:
-        raise ValueError("incompatible dimensions for cross product\n(dimension must be 2 or 3)")
+    sizes = a.shape[-1], b.shape[-1]
+    if not {*sizes} <= ({2, 3} if NUMPY < (2, 5) else {3}):
+        raise ValueError(
+            "incompatible dimensions for cross product\n(dimension must be 2 or 3)"
+            if NUMPY < (2, 5)
+            else "Both input arrays must be (arrays of) 3-dimensional vectors, but they are "
+            f"{sizes[0]} and {sizes[1]} dimensional instead."
+        )
     third = a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
     if a.shape[-1] == b.shape[-1] == 2:
         return third
