@@ -80,7 +80,7 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "in parts": lambda p: np.multiply(*by(p, t_eval=TIMES).y),
     "without times, in parts": lambda p: np.multiply(*by(p).y),
     "all steps": lambda p: np.sum(by(p, rtol=1e-5).y ** 2),
-    "the largest": lambda p: by(p, rtol=1e-6).y[0].max(),
+    "the largest": lambda p: by(p, rtol=1e-5).y[0].max(),
     "how many": lambda p: by(p).y[0, -1] * len(by(p).t),
     "by name": lambda p: solve_ivp(fun=predators, t_span=[0, 2], y0=(3, 1), args=tuple(p))["y"][0, -1],
     "of order 3": lambda p: by(p, method="RK23", t_eval=TIMES).y,
