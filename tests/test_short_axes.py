@@ -276,3 +276,13 @@ def test_the_largest_of_few(classes) -> None:
             assert_close(dx[0][attained], np.full(attained.sum(), sign * np.exp(extremum) / attained.sum()))
     x[1, 1] = np.nan
     assert np.isnan(largest(x)) and np.isnan(plan(x))
+
+
+def test_the_largest_along_another_axis() -> None:
+    """What is written out is the other one, of three elements."""
+
+    def f(x):
+        y = np.exp(x) * np.sum(np.sin(x) ** 2, axis=2, keepdims=True)
+        return np.sum(y.max(axis=1) ** 2)
+
+    check_gradient(f, RNG.normal(size=(40, 5, 3)), every_call=False)

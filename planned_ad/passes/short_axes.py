@@ -447,7 +447,9 @@ class PartWriter:
         ]
         axes = tuple(left.index(k) for k in summed if k in left)
         is_done = not axes and len(terms) > 1
-        total = self.total(terms, self.new_part(op.out, place) if is_done else None, self.joins[op.primitive])
+        total = self.total(
+            terms, self.new_part(op.out, place) if is_done else None, self.joins.get(op.primitive, "add")
+        )
         if not is_done:
             self.emit(op, place, (total,), axes=axes)
 
