@@ -216,6 +216,33 @@ def shortest_in_dicts(x):
     return distances(x, of_dicts, lambda graph, u: graph[u].items())
 
 
+def shortest_in_dicts_filled_before(x):
+    def filled(x):
+        graph = {i: {} for i in range(6)}
+        for i in range(6):
+            for j in (0, 1):
+                graph[i][(i + j + 1) % 6] = x[6 * j + i]
+        return graph
+
+    return distances(x, filled, lambda graph, u: graph[u].items())
+
+
+def shortest_between_names(x):
+    names = ["home", "mill", "port", "fort", "farm"]
+    graph = {name: {names[(k + 1) % 5]: x[k], names[(k + 2) % 5]: x[6 + k]} for k, name in enumerate(names)}
+    far, queue = {name: INFINITY for name in names}, [(0.0, "home")]
+    far["home"] = 0.0
+    while queue:
+        d, u = heapq.heappop(queue)
+        if d > far[u]:
+            continue
+        for v, w in graph[u].items():
+            if d + w < far[v]:
+                far[v] = d + w
+                heapq.heappush(queue, (d + w, v))
+    return sum(far.values())
+
+
 def shortest_in_lists(x):
     return distances(x, of_lists, lambda graph, u: graph[u])
 
@@ -257,8 +284,12 @@ def changed_lists(x):
 
 
 @pytest.mark.parametrize(
-    "f", [searched, shortest, shortest_in_dicts, shortest_in_lists, shortest_by_name, changed_dicts, changed_lists]
-)
+    "f",
+    [
+        searched, shortest, shortest_in_dicts, shortest_in_dicts_filled_before, shortest_between_names,
+        shortest_in_lists, shortest_by_name, changed_dicts, changed_lists,
+    ],
+)  # fmt: skip
 def test_one_trace_for_all_inputs(f):
     rng = np.random.default_rng(0)
     plan = planned_ad.compile(f, (rng.random(SIZE),), check=False)

@@ -88,6 +88,19 @@ def reads_of(code: types.CodeType, name: str, noticed: bool = False) -> frozense
     return frozenset(live)
 
 
+@functools.lru_cache(4096)
+def may_come(code: types.CodeType, place: int) -> frozenset[int]:
+    """The instructions, by number, that may run after the one at this offset, or are that."""
+    following = successors_of(code)
+    found = {numbers_of(code)[begin_of(code, max(place, 0))]}
+    waiting = [*found]
+    while waiting:
+        others = following[waiting.pop()] - found
+        found |= others
+        waiting += others
+    return frozenset(found)
+
+
 def is_load(instruction: dis.Instruction, name: str) -> bool:
     loads = ("LOAD_FAST", "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_NAME")
     return instruction.argval == name and instruction.opname.startswith(loads)
@@ -107,6 +120,11 @@ def is_noticed(instructions: tuple[dis.Instruction, ...], k: int) -> bool:
             return False
         depth += dis.stack_effect(instruction.opcode, instruction.arg, jump=False)
     return False
+
+
+@functools.lru_cache(256)
+def successors_of(code: types.CodeType) -> tuple[frozenset[int], ...]:
+    return tuple(map(frozenset, successors(code)))
 
 
 def successors(code: types.CodeType) -> list[set[int]]:

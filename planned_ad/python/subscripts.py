@@ -8,6 +8,7 @@ import types
 from typing import Any
 
 from .instructions import instructions_of
+from .liveness import may_come
 from .source_text import compiled_text
 
 ROOT = re.compile(r"[^\W\d]\w*")
@@ -16,26 +17,30 @@ DEEPEST = 3  # containers and objects on the way from a name to what is assigned
 
 
 @functools.lru_cache(1024)
-def roots_written(code: types.CodeType) -> frozenset[str] | None:
-    """The first names in what the code assigns items of, or updates; None where its source is not at hand."""
-    found, lines = set(), compiled_text(code).split("\n")
-    for instruction in instructions_of(code):
+def roots_written(code: types.CodeType) -> dict[int, str | None]:
+    """By the numbers of instructions that assign items of something, or update it, the first names in what that is.
+
+    None where the source is not at hand.
+    """
+    found, lines = {}, compiled_text(code).split("\n")
+    for k, instruction in enumerate(instructions_of(code)):
         is_call = instruction.opname in ("LOAD_METHOD", "LOAD_ATTR") and instruction.argval in WRITING
         if instruction.opname != "STORE_SUBSCR" and not is_call:
             continue
         place = instruction.positions
         line = "" if place is None or not place.lineno else "".join(lines[place.lineno - 1 : place.lineno])
         match = ROOT.match(line.encode()[place.col_offset or 0 :].decode()) if place is not None and line else None
-        if match is None:
-            return None
-        found.add(match.group())
-    return frozenset(found)
+        found[k] = None if match is None else match.group()
+    return found
 
 
 def is_written_in(frame: types.FrameType, target: Any) -> bool:
-    """Whether the code of a frame assigns items of something that leads to `target`, or may."""
-    roots = roots_written(frame.f_code)
-    if roots is None:
+    """Whether the code of a frame assigns items of something that leads to `target`, or may, from where it is now."""
+    written = roots_written(frame.f_code)
+    if not written:
+        return False
+    roots = {written[k] for k in may_come(frame.f_code, frame.f_lasti) & written.keys()}
+    if None in roots:
         return True
     return any(leads_to(frame.f_locals.get(name, frame.f_globals.get(name)), target) for name in roots)
 

@@ -323,7 +323,7 @@ def run_over(recorder: Recorder, row: ChosenRow, site: Site, view: str | None = 
     lengths, items = [len(items) for items in row.items], items_there()
     most = max(lengths)
     column = column_of(recorder, items, laid_down=True) if most else None
-    if column is None or has_letters(column):
+    if column is None or (has_letters(column) and recorder.scopes.decisions.letters is False):
         return None
     length: Any = most
     start = row.place * most
