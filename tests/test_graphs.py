@@ -219,9 +219,11 @@ def shortest_in_dicts(x):
 def shortest_in_dicts_filled_before(x):
     def filled(x):
         graph = {i: {} for i in range(6)}
+        k = 0
         for i in range(6):
-            for j in (0, 1):
-                graph[i][(i + j + 1) % 6] = x[6 * j + i]
+            for j in (1, 2):
+                graph[i][(i + j) % 6] = x[k] + 0.1 * k
+                k += 1
         return graph
 
     return distances(x, filled, lambda graph, u: graph[u].items())
