@@ -216,24 +216,9 @@ def shortest_in_dicts(x):
     return distances(x, of_dicts, lambda graph, u: graph[u].items())
 
 
-def shortest_in_dicts_filled_before(x):
-    def filled(x):
-        graph = {i: {} for i in range(6)}
-        k = 0
-        for i in range(6):
-            for j in (1, 2):
-                graph[i][(i + j) % 6] = x[k] + 0.1 * k
-                k += 1
-        return graph
-
-    return distances(x, filled, lambda graph, u: graph[u].items())
-
-
-def shortest_between_names(x):
-    names = ["home", "mill", "port", "fort", "farm"]
-    graph = {name: {names[(k + 1) % 5]: x[k], names[(k + 2) % 5]: x[6 + k]} for k, name in enumerate(names)}
-    far, queue = {name: INFINITY for name in names}, [(0.0, "home")]
-    far["home"] = 0.0
+def shortest_from(start, graph):
+    far, queue = {u: INFINITY for u in graph}, [(0.0, start)]
+    far[start] = 0.0
     while queue:
         d, u = heapq.heappop(queue)
         if d > far[u]:
@@ -243,6 +228,22 @@ def shortest_between_names(x):
                 far[v] = d + w
                 heapq.heappush(queue, (d + w, v))
     return sum(far.values())
+
+
+def shortest_in_dicts_filled_before(x):
+    graph = {i: {} for i in range(6)}
+    k = 0
+    for i in range(6):
+        for j in (1, 2):
+            graph[i][(i + j) % 6] = x[k] + 0.1 * k
+            k += 1
+    return shortest_from(0, graph)
+
+
+def shortest_between_names(x):
+    names = ["home", "mill", "port", "fort", "farm"]
+    graph = {name: {names[(k + 1) % 5]: x[k], names[(k + 2) % 5]: x[6 + k]} for k, name in enumerate(names)}
+    return shortest_from("home", graph)
 
 
 def shortest_in_lists(x):
