@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 
 import numpy as np
@@ -173,3 +174,42 @@ def test_clauses_are_found_past_long_ones() -> None:
     target = handlers(code)[0][2]
     assert catches(code, target, frozenset({"ValueError"}))
     assert not catches(code, target, frozenset({"TypeError"}))
+
+
+class Entered:
+    """What a `with` statement enters: how many of them are not left yet."""
+
+    count = 0
+
+    def __enter__(self):
+        Entered.count += 1
+
+    def __exit__(self, *error):
+        Entered.count -= 1
+
+
+def test_statements_that_enter_something_are_left_where_a_trace_begins_again() -> None:
+    def f(x):
+        s, change = x[0], 1.0
+        while change > 1e-9:
+            before = s
+            try:
+                with Entered(), warnings.catch_warnings():
+                    warnings.simplefilter("error")
+                    s = np.arcsin(np.sin(s) / np.cos(s)) * 0.3
+            except (RuntimeWarning, ValueError):
+                try:
+                    with Entered(), warnings.catch_warnings():
+                        warnings.simplefilter("error")
+                        s = np.cos(s) / np.sin(s)
+                except RuntimeWarning:
+                    s = 0.0
+            change = abs(s - before)
+        return s
+
+    filters, Entered.count = list(warnings.filters), 0
+    plan = planned_ad.compile(f, (np.array([0.3]),))
+    for number in (0.3, 0.7, 1.2):
+        assert plan(np.array([number])) == pytest.approx(f(np.array([number])), rel=1e-12)
+    assert Entered.count == 0
+    assert warnings.filters == filters

@@ -96,6 +96,21 @@ def takes_item_at(code: types.CodeType, place: int) -> bool:
     return reads_item_at(code, place) or dis.opname[code.co_code[place]] in ("STORE_SUBSCR", "DELETE_SUBSCR")
 
 
+@functools.lru_cache(1024)
+def leaves_with(code: types.CodeType) -> frozenset[int]:
+    """Where a `with` statement is left, by offsets: its line begins there once more, before `__exit__` is called."""
+    found = [i for i in instructions_of(code) if i.opname != "PRECALL"]
+    by_error = {a.offset for a, b in itertools.pairwise(found) if b.opname == "WITH_EXCEPT_START"}
+    nones = zip(found, found[1:], found[2:], found[3:])
+    at_end = {
+        first.offset
+        for first, *others, call in nones
+        if (call.opname, call.arg) == ("CALL", 2)
+        and all(i.opname == "LOAD_CONST" and i.argval is None for i in (first, *others))
+    }
+    return frozenset(by_error | at_end)
+
+
 def asks_whether_in_at(code: types.CodeType, place: int) -> bool:
     """Whether the instruction at this offset is `in`, or `not in`."""
     return code.co_code[place] == CONTAINS

@@ -40,9 +40,7 @@ def is_written_in(frame: types.FrameType, target: Any) -> bool:
     if not written:
         return False
     roots = {written[k] for k in may_come(frame.f_code, frame.f_lasti) & written.keys()}
-    return any(
-        name is None or leads_to(frame.f_locals.get(name, frame.f_globals.get(name)), target) for name in roots
-    )
+    return any(name is None or leads_to(frame.f_locals.get(name, frame.f_globals.get(name)), target) for name in roots)
 
 
 def leads_to(value: Any, target: Any, depth: int = DEEPEST) -> bool:

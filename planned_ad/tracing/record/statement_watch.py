@@ -7,6 +7,7 @@ import types
 from collections.abc import Callable, Collection
 from typing import Any, TypeVar
 
+from ...python.instructions import leaves_with
 from ...python.interruptions import is_from_handler
 from .recording import Recording
 
@@ -82,5 +83,7 @@ class Watch:
         if event == "exception" and (argument[0] is KeyboardInterrupt or is_from_handler(argument[2])):
             self.off()  # who interrupts the trace is not the program
             return None
+        if event == "line" and frame.f_lasti in leaves_with(frame.f_code):
+            return self.event  # no statement begins; what is raised here would keep `__exit__` from being called
         self.recorder.flow.event(frame, event, argument)
         return self.event
