@@ -251,6 +251,18 @@ def _enumerated(items, start):
         yield k, item
 
 
+def _zipped(items, before, after, joined):
+    """`zip` of a generator's `items` and of sequences, of which those `before` and `after` it have so many items."""
+    if before == 0:
+        return
+    for k, item in enumerate(items):
+        if k == after:
+            return
+        yield joined(k, item)
+        if k + 1 == before:
+            return
+
+
 def _mapped(function, items):
     """`map(function, items)`."""
     for item in items:

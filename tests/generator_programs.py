@@ -442,6 +442,32 @@ def goes_on_behind_yield(x):
     return total + walk.place
 
 
+@followed
+def beside_others(x):
+    return sum(a * b for a, b in zip(averages(x), np.arange(1.0, 30.0)))
+
+
+@followed
+def between_others(x):
+    total = 0.0
+    for c, a, b in zip(np.arange(40.0), averages(x), x * x):
+        total += a * b + 0.1 * c * a
+    return total
+
+
+@followed
+def after_a_shorter_one(x):
+    total = 0.0
+    for b, a in zip(range(8), averages(x)):
+        total += a * b
+    return total
+
+
+@followed
+def one_through_another(x):
+    return sum((a - b) ** 2 for a, b in zip(averages(averages(x, 0.5)), x))
+
+
 @unrolled("left early")
 def raises(x):
     def checked():

@@ -122,3 +122,33 @@ def test_an_error_leaves_them_as_they_were() -> None:
     with pytest.raises(Exception, match="ldexp"):
         planned_ad.compile(f, (0.3,))
     assert vars(Planet)["period"] is before
+
+
+class ReadOnly(property):
+    def getter(self, fget):
+        raise AttributeError("it has one")
+
+
+class Length(float):
+    def __new__(cls, value):
+        return float.__new__(cls, value)
+
+    @ReadOnly
+    def doubled(self):
+        return math.ldexp(self, 1) + 0.0 * math.sin(self)
+
+
+class Count(int):
+    def __new__(cls, value):
+        return int.__new__(cls, value)
+
+
+def test_properties_of_a_class_of_the_programs() -> None:
+    length = Length(1.5)
+
+    def f(x):
+        return x[0] * length * length.doubled + x[1] ** Count(3)
+
+    x = np.array([2.0, 0.5])
+    np.testing.assert_allclose(planned_ad.compile(f, (x,)).gradient(x), [4.5, 0.75])
+    assert type(vars(Length)["doubled"]) is ReadOnly

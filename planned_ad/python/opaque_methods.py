@@ -83,9 +83,9 @@ def remade(attribute: Any, change: Callable[[types.FunctionType], Callable[..., 
         case staticmethod() | classmethod():
             function = changed(attribute.__func__)
             return attribute if function is attribute.__func__ else type(attribute)(function)
-        case property():
+        case property() if type(attribute).__get__ is property.__get__:
             get = changed(attribute.fget)
-            return attribute if get is attribute.fget else attribute.getter(get)
+            return attribute if get is attribute.fget else property(get, attribute.fset, attribute.fdel)
         case _:
             return attribute
 

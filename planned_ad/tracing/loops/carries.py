@@ -29,11 +29,10 @@ from .form import HandedOn, NotCarried, Stores
 from .forms import Items, Moving, Nothing, Rows, Unchanged, innermost_form, joined, moved
 from .handed import Handed
 from .held import (
-    CONTAINERS,
-    ObjectKind,
     described,
     has_places,
     is_alone,
+    is_kind_of_tuple,
     is_made_of_arrays,
     is_number,
     is_plain_array,
@@ -460,6 +459,6 @@ def period_of_exchange(failed: dict[Any, tuple[Any, Any, Any]]) -> int:
 
 def may_be_widened(carry: HandedOn) -> bool:
     """Whether what an iteration is handed may turn out to be more than it seemed: the same each time, or counted."""
-    if isinstance(carry, Items) and (carry.kind in (tuple, *CONTAINERS) or type(carry.kind) is ObjectKind):
+    if isinstance(carry, Items) and (has_places(carry.kind) or is_kind_of_tuple(carry.kind)):
         return any(map(may_be_widened, carry.items))
     return isinstance(carry, Unchanged | Count | Growing | NextLength)

@@ -147,7 +147,7 @@ def arrays_in(value: Any) -> Iterator[ArrayTracer]:
         yield value.memory
     elif type(value) is NoneOrValue and value.is_array:
         yield value.held
-    elif type(value) is tuple:  # the items of lists and dicts are places of their own
+    elif issubclass(type(value), tuple):  # the items of lists and dicts are places of their own
         for item in value:
             yield from arrays_in(item)
 

@@ -47,6 +47,7 @@ from .counts import Count
 from .form import Allocate, HandedOn, NotCarried, Stores, scaled_index
 from .held import (
     ObjectKind,
+    is_kind_of_tuple,
     is_made_of_arrays,
     is_made_of_attributes,
     is_number,
@@ -345,8 +346,8 @@ class Items(HandedOn):
         return replace(self, items=tuple(part.part(owner, rows) for part in self.items))
 
     def array(self, owner: TracedList, length: int) -> ArrayTracer:
-        is_made_of_parts = self.kind in (tuple, list, NoneOrValue) or is_complex_kind(self.kind)
-        if not (is_made_of_parts or issubclass(getattr(self.kind, "cls", self.kind), tuple)):
+        is_made_of_parts = self.kind in (list, NoneOrValue) or is_complex_kind(self.kind)
+        if not (is_made_of_parts or is_kind_of_tuple(getattr(self.kind, "cls", self.kind))):
             raise owner.refuse()  # of texts, objects and dicts NumPy makes arrays of objects
         arrays = [part.array(owner, length) for part in self.items]
         if is_complex_kind(self.kind):

@@ -85,6 +85,11 @@ def has_places(kind: Any) -> bool:
     return kind in CONTAINERS or type(kind) is ObjectKind
 
 
+def is_kind_of_tuple(kind: Any) -> bool:
+    """Whether what is of this kind is a tuple, or a named one."""
+    return isinstance(kind, type) and issubclass(kind, tuple)
+
+
 def is_made_of_arrays(kind: Any) -> bool:
     """Whether what is of this kind is one thing to the program: a complex number or array, or a list in memory."""
     return is_complex_kind(kind) or isinstance(kind, Whole)
@@ -198,8 +203,8 @@ def is_alone(obj: Any, state: State) -> bool:
     if is_object and id(obj) in state.led_to:
         return False
     held = [value for place, value in state.values.values() if is_object or not is_dead(place)]
-    while any(type(value) is tuple for value in held):
-        held = [item for value in held for item in (value if type(value) is tuple else (value,))]
+    while any(issubclass(type(value), tuple) for value in held):
+        held = [item for value in held for item in (value if issubclass(type(value), tuple) else (value,))]
     return sum(value is obj for value in held) <= 1 and not held_by_callers(obj, state.frame, state.values)
 
 

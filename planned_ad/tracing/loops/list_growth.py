@@ -386,6 +386,6 @@ def lists_in(value: Any) -> Iterator[Any]:
 
 
 def _holds(value: Any, part: Any) -> bool:
-    if type(value) is tuple:
+    if issubclass(type(value), tuple):
         return any(_holds(item, part) for item in value)
     return value is part and (type(value) in (list, TracedList) or is_made_of_attributes(type(value)))

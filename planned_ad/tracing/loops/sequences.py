@@ -10,6 +10,7 @@ import builtins
 import functools
 import itertools
 import operator
+import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -240,6 +241,11 @@ def enumerate_(recorder: Recorder, items: Any, start: Any = 0) -> Any:
 
 
 def zip_(recorder: Recorder, *items: Any, strict: bool = False) -> Any:
+    generators = [generator_of(item) for item in items]
+    if not strict and len(items) - generators.count(None) == 1:
+        found = zip_with_generator(recorder, items, generators)
+        if found is not None:
+            return found
     sequences = [sequence_of(recorder, item) for item in items]
     if any(s is not None and type(s.length) is RunTime for s in sequences):
         sequences = [sequence_of_plain(recorder, item) if s is None else s for s, item in zip(sequences, items)]
@@ -250,6 +256,31 @@ def zip_(recorder: Recorder, *items: Any, strict: bool = False) -> Any:
     found = [s for s in sequences if s is not None]
     is_plain = all(s.is_plain for s in found)
     return once(recorder, length, lambda k: tuple(s.item(k) for s in found), holders_of(found), is_plain)
+
+
+def zip_with_generator(recorder: Recorder, items: tuple[Any, ...], generators: list[types.GeneratorType | None]) -> Any:
+    """The items of one generator beside those of sequences whose lengths are known; None where there is another."""
+    place = next(k for k, generator in enumerate(generators) if generator is not None)
+    sequences = [None if k == place else sequence_of(recorder, item) for k, item in enumerate(items)]
+    if len(items) == 1 or [known_length(s) for s in sequences].count(None) > 1:
+        return None
+
+    def joined(k: Any, item: Any) -> tuple[Any, ...]:
+        return tuple(item if s is None else s.item(k) for s in sequences)
+
+    before, after = (
+        min((n for n in map(known_length, part) if n is not None), default=None)
+        for part in (sequences[:place], sequences[place + 1 :])
+    )
+    return recorder.namespace.function(control._zipped)(generators[place], before, after, joined)
+
+
+def known_length(sequence: Sequence | None) -> int | None:
+    """How many items there are, where that is the same in all iterations of the loops around."""
+    if sequence is None or isinstance(sequence.length, RunTime):
+        return None
+    length = exact(sequence.length)
+    return None if isinstance(length, Affine) else length
 
 
 def shortest(recorder: Recorder, lengths: list[Length]) -> Length | None:

@@ -48,7 +48,7 @@ def short_run(recorder: Recorder, items: Any, frame: types.FrameType) -> Any:
     out. Of plain numbers each test is decided by itself, and cheap.
     """
     place = loop_after(frame.f_code, frame.f_lasti)
-    parts = (part for item in items for part in (item if type(item) is tuple else (item,)))
+    parts = (part for item in items for part in (item if issubclass(type(item), tuple) else (item,)))
     if place is None or not any(map(recorder.is_array, parts)):
         return items
     site = frame.f_code, place

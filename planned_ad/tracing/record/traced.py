@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 import sys
 import weakref
 from collections.abc import Callable, Iterator
@@ -14,6 +16,8 @@ from ...python.shadows import is_user_frame
 from ...regions.regions import View
 from ...tape.tape import Value
 from .storage import Storage
+
+READING = ("__iter__", "__getitem__", "__len__")  # methods by which NumPy reads a sequence
 
 
 class NotAnOperand(Exception):
@@ -209,6 +213,23 @@ class Tracers:
 
 
 TRACERS = Tracers()
+
+
+@functools.lru_cache(1024)
+def is_like_tuple(kind: Any) -> bool:
+    """Whether NumPy reads objects of this class, which is not `tuple`, as tuples: named ones are."""
+    return kind is not tuple and issubclass(kind, tuple) and all(getattr(kind, m) is getattr(tuple, m) for m in READING)
+
+
+def with_plain_tuples(arg: Any) -> Any:
+    """An argument with tuples in place of named ones, on their own or in lists and tuples."""
+    kind: Any = type(arg)
+    if is_like_tuple(kind):
+        arg, kind = tuple.__getitem__(arg, slice(None)), tuple
+    if kind is not list and kind is not tuple:
+        return arg
+    items = [*map(with_plain_tuples, arg)]
+    return arg if all(map(operator.is_, items, arg)) else kind(items)
 
 
 def traced_indices(items: Any) -> Any:

@@ -29,7 +29,7 @@ from ..loops.membership import membership_replacements
 from ..loops.none_or_value import decided
 from ..record.dispatch import FUNCTIONS, HANDLERS, standing_in
 from ..record.recorder import Recorder
-from ..record.traced import LibraryObject, Traced, TracedArray
+from ..record.traced import LibraryObject, Traced, TracedArray, with_plain_tuples
 from ..scipy_functions import register_loaded
 from ..values import creation as _creation  # noqa: F401 (registers what it implements)
 from ..values.flat import FlatView
@@ -193,6 +193,7 @@ def _given(arg: Any, asks: bool) -> Any:
     """An argument as NumPy takes it; `asks`: if it is of a class that takes this function into its own hands."""
     if type(arg) is collections.deque:
         return list(arg)
+    arg = with_plain_tuples(arg)
     return arg.__array__() if _is_like_array(arg) and not (asks and _dispatches((arg,))) else decided(arg)
 
 

@@ -89,6 +89,8 @@ def stand_in(real: type, make: Callable[..., Any]) -> type:
         names["__match_args__"] = ("real",)  # so that `case float(x)` gives the number itself
     if real is np.ndarray:
         names["__new__"] = staticmethod(lambda cls, *args, **options: ClassArray.__new__(cls, *args, **options))
+    elif real.__new__ is not object.__new__:
+        names["__new__"] = staticmethod(real.__new__)  # which classes of the user's call
     return StandIn(real.__name__, (), names)
 
 

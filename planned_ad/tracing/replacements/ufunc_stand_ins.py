@@ -15,7 +15,7 @@ from numpy.lib import _function_base_impl  # type: ignore[attr-defined]
 
 from ..numpy_functions.python_functions import Elementwise, Generalized, of_elements
 from ..record.recorder import Recorder
-from ..record.traced import Traced
+from ..record.traced import Traced, with_plain_tuples
 
 METHODS = ("reduce", "accumulate", "reduceat", "outer", "at")
 
@@ -61,6 +61,7 @@ class UfuncStandIn:
 
 def without_lists(recorder: Recorder, obj: Any) -> Any:
     """A list or tuple with traced items as an array; anything else as it is."""
+    obj = with_plain_tuples(obj)
     if (type(obj) is list or type(obj) is tuple) and has_traced(obj):
         recorder.mark()
         return recorder.array(recorder.value_of(obj))

@@ -15,7 +15,7 @@ from ..record.conversions import PLAIN_TARGET
 from ..record.dispatch import FUNCTIONS, METHODS, handler_of
 from ..record.promotion import BOOL, INT, common_shape, memory_like, operand, resolved
 from ..record.recorder import Recorder
-from ..record.traced import NotAnOperand, Traced, owning
+from ..record.traced import NotAnOperand, Traced, owning, with_plain_tuples
 from . import identity
 from .indexing import accumulate
 from .number_types import ALWAYS_ONE, OF_TRUTHS, PYTHON, types_in, types_of_result
@@ -43,6 +43,8 @@ ARGUMENTS = {
 
 def operate(recorder: Recorder, ufunc: np.ufunc, *operands: Any) -> Any:
     """An operator such as `a + b`; NotImplemented for operands that it is not defined for."""
+    if any([issubclass(type(o), tuple) for o in operands]):
+        operands = tuple(map(with_plain_tuples, operands))
     try:
         return recorder.watch.aside(elementwise, recorder, ufunc, operands, is_operator=True)
     except NotAnOperand:

@@ -18,7 +18,7 @@ from ...regions.regions import View
 from ..record.promotion import INT
 from ..record.recorder import Recorder
 from ..record.storage import MovingStorage
-from ..record.traced import Traced, TracedArray
+from ..record.traced import Traced, TracedArray, with_plain_tuples
 from .advanced import axes_taken, fitting, gather, in_range, scatter
 
 
@@ -87,6 +87,8 @@ def put(array: TracedArray, key: Any, value: Any) -> None:
     recorder.mark()
     if isinstance(type(value), ShadowClass) and not issubclass(type(value), Traced) and hasattr(value, "__array__"):
         value = value.__array__()
+    if issubclass(type(value), tuple | list):
+        value = with_plain_tuples(value)
     for keys in KEYS:
         if keys.takes(recorder, key, value):
             return keys.put(array, key, value)

@@ -15,7 +15,7 @@ from ...python.shadows import is_user_frame
 from ...python.shown_text import is_only_shown
 from ..record.conversions import UNTRACED, refuse_number
 from ..record.texts import text_of
-from ..record.traced import LibraryObject, Traced
+from ..record.traced import LibraryObject, Traced, with_plain_tuples
 from .elementwise import array_ufunc, elementwise, operate
 
 BINARY = {
@@ -96,10 +96,10 @@ class Operators(Arithmetic):
     def __matmul__(self, other):
         if issubclass(type(other), LibraryObject):
             return NotImplemented
-        return self.recorder.call(np.matmul, (self, other), {})
+        return self.recorder.call(np.matmul, (self, with_plain_tuples(other)), {})
 
     def __rmatmul__(self, other):
-        return self.recorder.call(np.matmul, (other, self), {})
+        return self.recorder.call(np.matmul, (with_plain_tuples(other), self), {})
 
     def __array_function__(self, function, types, args, kwargs):
         if not all(issubclass(kind, Traced | np.ndarray) for kind in types):
