@@ -456,9 +456,9 @@ def between_others(x):
 
 
 @followed
-def after_a_shorter_one(x):
+def after_another(x):
     total = 0.0
-    for b, a in zip(range(8), averages(x)):
+    for b, a in zip(x * x, averages(x)):
         total += a * b
     return total
 
