@@ -36,6 +36,7 @@ from .lists_in_turn import take_turns
 from .loop_aliases import LoopCopies
 from .moving_lengths import has_even_length
 from .none_or_value import NoneOrValue
+from .object_contents import forget_held
 from .passes import Comparison
 from .place_names import lasting_places, made_since
 from .places import Key, Place, is_dead, was_assigned, write_state
@@ -142,7 +143,7 @@ class LoopTrace:
     def begin(self) -> None:
         recorder = self.recorder
         if not self.depth:
-            recorder.held.clear()
+            forget_held(recorder.held)
         for carry in self.carries.values():
             if isinstance(carry, NextNumber):
                 carry.changed = False
@@ -340,7 +341,7 @@ class LoopTrace:
             builder.store(place_for(buffer, value), value)
         self.end_body()
         if not self.depth:
-            recorder.held.clear()
+            forget_held(recorder.held)
         body = tuple(recorder.scopes.leave(self.scope))
         recorder.generators = {f for s in recorder.scopes.open if s.loop is not None for f in s.loop.generators}
         recorder.scopes.absorb(self.scope)

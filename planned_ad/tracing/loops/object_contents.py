@@ -89,6 +89,12 @@ class Holding:
         return before is not None and now is not None and len(before) == len(now) and all(map(is_, before, now))
 
 
+def forget_held(held: dict[int, Holding]) -> None:
+    """Let go of what objects held, and of these: of all but lists of numbers, which nobody misses."""
+    for key in [key for key, found in held.items() if type(found.obj) is not list or found.leads_to]:
+        del held[key]
+
+
 def look_at(obj: Any) -> Holding:
     """What an object holds now."""
     kind: Any = type(obj)

@@ -18,6 +18,7 @@ from ...python.shadows import is_user_frame
 from ..record.lost_variables import Lost
 from ..values.scalar_tracer import ScalarTracer
 from .held import taken_apart
+from .hidden_state import ATOMS
 from .none_or_value import NoneOrValue
 from .object_contents import has_attributes
 from .places import Place
@@ -36,7 +37,8 @@ def unnoticed(
     Of variables of a running function, the code is asked; what else holds something is read from anywhere. `now`:
     what there is beside what is written. `are_others_gone`: functions that are not in it are not called any more.
     """
-    values = list(values)
+    known: dict[int, bool] = {}
+    values = [(place, value) for place, value in values if not is_all_plain(value, known)]
     sharing = Sharers([place.owner for place, value in values if place.kind == "cell" and has_lost(value)])
     for place, value in values:
         is_doubtful = has_lost(value) or is_truth_asked_for(place, value)
@@ -48,6 +50,21 @@ def unnoticed(
         if any(is_truth_asked_for(place, item) for item in truths_among_numbers(value)):
             return place.name
     return ""
+
+
+def is_all_plain(value: Any, known: dict[int, bool]) -> bool:
+    """Whether it is a number or text of Python's, or there are only such in it; `known`: of containers, by identity."""
+    kind = type(value)
+    if kind in ATOMS:
+        return True
+    if kind is not list and kind is not tuple and kind is not dict:
+        return False
+    found = known.get(id(value))
+    if found is None:
+        known[id(value)] = False  # in a circle
+        items = value.values() if kind is dict else value
+        found = known[id(value)] = all([is_all_plain(item, known) for item in items])
+    return found
 
 
 def all_within(value: Any) -> Iterator[Any]:
