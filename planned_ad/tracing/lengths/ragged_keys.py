@@ -21,6 +21,7 @@ from ..values.advanced import fitting, in_range, moved_axes
 from ..values.indexing import Advanced, basic_key
 from ..values.loop_index import index_of
 from ..values.python_errors import is_caught
+from .evenly_spaced import note_even_spacing
 from .keys import takes_all
 from .moving_keys import CutOff, place, puts_in_front, split, with_run_time_bounds
 from .ragged import RaggedArray, common_shape, seen, where
@@ -38,6 +39,7 @@ def shown(array: Any, key: Any) -> Any:
         number = storage.read(recorder, offset, geometry)
         if storage.is_concrete and geometry is not None and geometry.dtype.kind in "iu" and geometry.size:
             recorder.builder.limits.note(number, int(geometry.min()), int(geometry.max()))
+            note_even_spacing(array, key, number)
         return recorder.result(number)
     try:
         view, rest = split(array, key)

@@ -76,6 +76,11 @@ class Limits:
             known = self._sums[id(value)] = value, loop_index(-1 - len(self._sums))
         return known[1]
 
+    def noted_sum_of(self, value: Value) -> Extent | None:
+        """An integer as such a sum, where it has been noted as one."""
+        known = self._sums.get(id(value))
+        return None if known is None else known[1]
+
     def note_sum(self, value: Value, expression: Extent) -> None:
         self._sums[id(value)] = value, expression
 

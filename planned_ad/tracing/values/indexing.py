@@ -48,6 +48,12 @@ def get(array: TracedArray, key: Any) -> Any:
     for keys in KEYS:
         if keys.takes(recorder, key, None):
             return keys.get(array, key)
+    return get_as_it_is(array, key)
+
+
+def get_as_it_is(array: TracedArray, key: Any) -> Any:
+    """`array[key]` for a key that no later stage knows more of."""
+    recorder, geometry, storage = array.recorder, array.geometry, array.storage
     original, key = key, basic_key(recorder, key)
     if type(key) is Advanced:
         moving = _moving(array, key.key)
@@ -83,7 +89,7 @@ def _put_if(array: TracedArray, truth: Any, value: Any) -> None:
 
 def put(array: TracedArray, key: Any, value: Any) -> None:
     """`array[key] = value`."""
-    recorder, storage = array.recorder, array.storage
+    recorder = array.recorder
     recorder.mark()
     if isinstance(type(value), ShadowClass) and not issubclass(type(value), Traced) and hasattr(value, "__array__"):
         value = value.__array__()
@@ -92,6 +98,12 @@ def put(array: TracedArray, key: Any, value: Any) -> None:
     for keys in KEYS:
         if keys.takes(recorder, key, value):
             return keys.put(array, key, value)
+    return put_as_it_is(array, key, value)
+
+
+def put_as_it_is(array: TracedArray, key: Any, value: Any) -> None:
+    """`array[key] = value` for a key that no later stage knows more of."""
+    recorder, storage = array.recorder, array.storage
     if is_truth(recorder, key):
         return _put_if(array, key, value)
     key = basic_key(recorder, key)
