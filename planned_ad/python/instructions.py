@@ -98,14 +98,18 @@ def takes_item_at(code: types.CodeType, place: int) -> bool:
 
 @functools.lru_cache(1024)
 def leaves_with(code: types.CodeType) -> frozenset[int]:
-    """Where a `with` statement is left, by offsets: its line begins there once more, before `__exit__` is called."""
+    """Where a `with` statement is left, by offsets: its line begins there once more, before `__exit__` is called.
+
+    (From 3.14 on with what it is bound to as a third argument. In another call, a line that begins so is within it.)
+    """
     found = [i for i in instructions_of(code) if i.opname != "PRECALL"]
     by_error = {a.offset for a, b in itertools.pairwise(found) if b.opname == "WITH_EXCEPT_START"}
     nones = zip(found, found[1:], found[2:], found[3:])
     at_end = {
         first.offset
         for first, *others, call in nones
-        if (call.opname, call.arg) == ("CALL", 2)
+        if call.opname == "CALL"
+        and call.arg in (2, 3)
         and all(i.opname == "LOAD_CONST" and i.argval is None for i in (first, *others))
     }
     return frozenset(by_error | at_end)
