@@ -32,8 +32,13 @@ def note_even_spacing(array: Any, key: Any, number: Value) -> None:
 
 
 def has_even_number(recorder: Recorder, key: Any) -> bool:
-    """Whether a key is, or has, a traced integer that is a sum of indices of loops."""
+    """Whether a key is, or has, a traced integer that is a sum of indices of loops, and has no index arrays.
+
+    Beside index arrays, loop indices have been made such integers.
+    """
     parts = key if type(key) is tuple else (key,)
+    if not all(part is None or type(part) in (int, slice, LoopIndex) or recorder.is_scalar(part) for part in parts):
+        return False
     bounds = (bound for part in parts for bound in ((part.start, part.stop) if type(part) is slice else (part,)))
     return any(even_number(recorder, bound) is not None for bound in bounds)
 
@@ -53,8 +58,6 @@ def with_indices(array: Any, key: Any) -> Any:
     """A key with indices of loops in place of such integers, where they are within their axes in all iterations."""
     if type(key) is not tuple:
         return as_index(array.recorder, key, array.shape[:1])
-    if any(part is Ellipsis for part in key):
-        return key
     extents = iter(array.shape)
     taken = [() if part is None else tuple(itertools.islice(extents, 1)) for part in key]
     parts = [as_index(array.recorder, part, extent) for part, extent in zip(key, taken)]
