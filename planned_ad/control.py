@@ -251,16 +251,12 @@ def _enumerated(items, start):
         yield k, item
 
 
-def _zipped(items, before, after, joined):
-    """`zip` of a generator's `items` and of sequences, of which those `before` and `after` it have so many items."""
-    if before == 0:
-        return
+def _zipped(items, count, joined):
+    """`zip` of a generator's `items` and of arrays behind it, the shortest of which has so many."""
     for k, item in enumerate(items):
-        if k == after:
+        if k == count:
             return
         yield joined(k, item)
-        if k + 1 == before:
-            return
 
 
 def _mapped(function, items):

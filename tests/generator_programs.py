@@ -448,18 +448,10 @@ def beside_others(x):
 
 
 @followed
-def between_others(x):
+def beside_two_others(x):
     total = 0.0
-    for c, a, b in zip(np.arange(40.0), averages(x), x * x):
+    for a, b, c in zip(averages(x), x * x, np.arange(40.0)):
         total += a * b + 0.1 * c * a
-    return total
-
-
-@followed
-def after_another(x):
-    total = 0.0
-    for b, a in zip(x * x, averages(x)):
-        total += a * b
     return total
 
 

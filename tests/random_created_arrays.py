@@ -41,7 +41,7 @@ class Program:
             ["np.zeros(k)", "np.ones(k)", "np.ones(k) * x[i]", "np.full(k, x[i])", "np.arange(k)", "np.arange(k) * 0.1",
              "np.arange(1, k + 1)", "np.arange(0, k, 2)", "np.arange(k, 0, -1)", "np.arange(0.0, x[i], 0.11)",
              "np.linspace(0.0, x[i], k)", "np.linspace(x[0], 1.0, k + 2)", "np.linspace(0, 1, k, endpoint=False)",
-             "np.zeros((k,))", "np.empty(k) * 0", "np.exp(-np.arange(k) * x[i])", "np.arange(-1, k)",
+             "np.zeros((k,))", "np.ones(k) * 0", "np.exp(-np.arange(k) * x[i])", "np.arange(-1, k)",
              "np.full((k,), 0.5)",
              "np.arange(k, dtype=float)", "np.zeros(k, int)", "np.arange(m[i], k)", "np.arange(k + 0.5)",
              "np.zeros(shape=k)", "np.ones((k, 2))[:, 1]", "np.zeros((3, k))[1]"]

@@ -51,7 +51,7 @@ class Program:
         self.lines = ["s = 0.0", f"o, p = {made.format('x[0]')}, {made.format('0.3')}", "first = o"]
         self.has_first = r.random() < 0.3  # another name for one of them
         self.lines = self.lines if self.has_first else self.lines[:-1]
-        self.lines.append(r.choice([f"ref = o{self.arr}", f"ref = p{self.arr}", f"ref = o{self.arr}[1:]"]))
+        self.lines.append(r.choice([f"ref = o{self.arr}", f"ref = p{self.arr}", f"ref = o{self.arr}[::-1]"]))
         self.lines += [r.choice(["for v in x:", "for v in x:", "for v in x[:3]:"])]
         for _ in range(r.choice([1, 1, 2, 2, 3])):
             self.statement()

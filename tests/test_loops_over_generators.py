@@ -10,7 +10,7 @@ import pytest
 import planned_ad
 from planned_ad.trace import trace
 
-from .generator_programs import FOLLOWED, UNROLLED
+from .generator_programs import FOLLOWED, UNROLLED, averages
 from .interpreted_plans import InterpretedPlan
 from .random_generator_programs import function
 from .sweeps import name_of
@@ -84,3 +84,55 @@ def test_a_generator_that_is_closed_in_the_body() -> None:
 
     x = np.random.default_rng(0).normal(size=40)
     assert planned_ad.grad(f)(x) == pytest.approx(np.where(np.arange(40) < 6, 2 * x, 0.0))
+
+
+def written_before_it_is_read(x):
+    y, total = x * 1.0, 0.0
+
+    def doubled():
+        for k in range(len(y)):
+            y[k] = y[k] * 2
+            yield y[k]
+
+    for a, b in zip(y, doubled()):
+        total += np.sin(total) + a * b
+    return total
+
+
+def written_after_the_generator(x):
+    y, total = x * 1.0, 0.0
+
+    def doubled():
+        for k in range(len(y)):
+            y[k] = y[k] * 2
+            yield y[k]
+
+    for a, b in zip(doubled(), y):
+        total += np.sin(total) + a * b
+    return total
+
+
+def beside_a_list_that_grows(x):
+    found, total = [x[0]], 0.0
+    for a, b in zip(averages(x), found):
+        total += a * b
+        found.append(b * 0.5)
+    return total + len(found)
+
+
+def behind_a_list_that_grows(x):
+    found, total = [x[0]], 0.0
+    for b, a in zip(found, averages(x)):
+        total += a * b
+        found.append(b * 0.5)
+    return total + len(found)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [written_before_it_is_read, written_after_the_generator, beside_a_list_that_grows, behind_a_list_that_grows],
+    ids=name_of,
+)
+@pytest.mark.parametrize("unroll", [0, 16])
+def test_what_zip_reads_and_when(f: Callable, unroll: int) -> None:
+    check(f, np.random.default_rng(0), unroll, 4)

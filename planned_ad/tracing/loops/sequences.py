@@ -241,11 +241,11 @@ def enumerate_(recorder: Recorder, items: Any, start: Any = 0) -> Any:
 
 
 def zip_(recorder: Recorder, *items: Any, strict: bool = False) -> Any:
-    generators = [generator_of(item) for item in items]
-    if not strict and len(items) - generators.count(None) == 1:
-        found = zip_with_generator(recorder, items, generators)
-        if found is not None:
-            return found
+    generator = generator_of(items[0]) if items and not strict else None
+    if generator is not None:
+        zipped = zip_with_generator(recorder, generator, items[1:])
+        if zipped is not None:
+            return zipped
     sequences = [sequence_of(recorder, item) for item in items]
     if any(s is not None and type(s.length) is RunTime for s in sequences):
         sequences = [sequence_of_plain(recorder, item) if s is None else s for s, item in zip(sequences, items)]
@@ -258,21 +258,21 @@ def zip_(recorder: Recorder, *items: Any, strict: bool = False) -> Any:
     return once(recorder, length, lambda k: tuple(s.item(k) for s in found), holders_of(found), is_plain)
 
 
-def zip_with_generator(recorder: Recorder, items: tuple[Any, ...], generators: list[types.GeneratorType | None]) -> Any:
-    """The items of one generator beside those of sequences whose lengths are known; None where there is another."""
-    place = next(k for k, generator in enumerate(generators) if generator is not None)
-    sequences = [None if k == place else sequence_of(recorder, item) for k, item in enumerate(items)]
-    if len(items) == 1 or [known_length(s) for s in sequences].count(None) > 1:
+def zip_with_generator(recorder: Recorder, generator: types.GeneratorType, others: tuple[Any, ...]) -> Any:
+    """The items of a generator beside those of arrays, each read once the generator has given its own.
+
+    None where the others are something else: lists may get longer meanwhile.
+    """
+    sequences = [sequence_of(recorder, item) if recorder.is_array(item) else None for item in others]
+    found = [s for s in sequences if s is not None]
+    lengths = [n for n in map(known_length, found) if n is not None]
+    if not others or len(lengths) < len(others):
         return None
 
     def joined(k: Any, item: Any) -> tuple[Any, ...]:
-        return tuple(item if s is None else s.item(k) for s in sequences)
+        return (item, *(s.item(k) for s in found))
 
-    before, after = (
-        min((n for n in map(known_length, part) if n is not None), default=None)
-        for part in (sequences[:place], sequences[place + 1 :])
-    )
-    return recorder.namespace.function(control._zipped)(generators[place], before, after, joined)
+    return recorder.namespace.function(control._zipped)(generator, min(lengths), joined)
 
 
 def known_length(sequence: Sequence | None) -> int | None:
