@@ -190,26 +190,22 @@ class Entered:
 
 def test_statements_that_enter_something_are_left_where_a_trace_begins_again() -> None:
     def f(x):
-        s, change = x[0], 1.0
-        while change > 1e-9:
-            before = s
+        s = 0.3
+        for v in x:
             try:
                 with Entered(), warnings.catch_warnings():
                     warnings.simplefilter("error")
-                    s = np.arcsin(np.sin(s) / np.cos(s)) * 0.3
-            except (RuntimeWarning, ValueError):
+                    s = np.arcsin(s / v)
+            except RuntimeWarning:
                 try:
                     with Entered(), warnings.catch_warnings():
                         warnings.simplefilter("error")
-                        s = np.cos(s) / np.sin(s)
+                        s = np.cos(s) / v
                 except RuntimeWarning:
                     s = 0.0
-            change = abs(s - before)
         return s
 
     filters, Entered.count = list(warnings.filters), 0
-    plan = planned_ad.compile(f, (np.array([0.3]),))
-    for number in (0.3, 0.7, 1.2):
-        assert plan(np.array([number])) == pytest.approx(f(np.array([number])), rel=1e-12)
+    trace(f, (np.array([0.5, 0.9, 0.2]),))
     assert Entered.count == 0
     assert warnings.filters == filters
