@@ -79,7 +79,32 @@ def chosen(x):
     return np.sum(s.v * a) + s.x
 
 
-PROGRAMS = [read_by_functions, read_by_operators, assigned, in_lists, of_python_first, kept, chosen]
+class Tripled(namedtuple("Tripled", "a b")):
+    def __array__(self, dtype=None, copy=None):
+        return 3 * np.array([self.a, self.b])
+
+
+class Added(namedtuple("Added", "a b")):
+    __array_ufunc__ = None
+
+    def __radd__(self, other):
+        return other * self.a
+
+
+def arrays_by_themselves(x):
+    return np.array(Tripled(x[0], x[1]))[0] + np.sum(x[:2] * Tripled(x[2], 1.0)) + np.sum(x[:2] + Added(x[3], 1.0))
+
+
+PROGRAMS = [
+    arrays_by_themselves,
+    read_by_functions,
+    read_by_operators,
+    assigned,
+    in_lists,
+    of_python_first,
+    kept,
+    chosen,
+]
 
 
 @pytest.mark.parametrize("f", PROGRAMS, ids=name_of)
@@ -96,3 +121,17 @@ def test_values_and_gradients(f):
 @pytest.mark.parametrize("f", [of_python_first, kept], ids=name_of)
 def test_loops_stay_loops(f):
     assert not InterpretedPlan(f, np.random.default_rng(0).random(6)).traces[0].unrolled
+
+
+@pytest.mark.parametrize("kind", [tuple, list, State._make])
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_number_does_not_repeat_a_sequence(kind, is_first):
+    def f(x):
+        items = kind([x[0], x[1]])
+        return np.sum(x[2] * items if is_first else items * x[2])
+
+    x = np.arange(3.0)
+    with pytest.raises(TypeError):
+        f(x)
+    with pytest.raises(TypeError):
+        planned_ad.compile(f, (x,))

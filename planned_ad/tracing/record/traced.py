@@ -18,6 +18,10 @@ from ...tape.tape import Value
 from .storage import Storage
 
 READING = ("__iter__", "__getitem__", "__len__")  # methods by which NumPy reads a sequence
+BEFORE = (  # what it asks for before that
+    "__array__", "__array_ufunc__", "__array_function__", "__array_priority__", "__array_interface__",
+    "__array_struct__", "__buffer__",
+)  # fmt: skip
 
 
 class NotAnOperand(Exception):
@@ -218,7 +222,9 @@ TRACERS = Tracers()
 @functools.lru_cache(1024)
 def is_like_tuple(kind: Any) -> bool:
     """Whether NumPy reads objects of this class, which is not `tuple`, as tuples: named ones are."""
-    return kind is not tuple and issubclass(kind, tuple) and all(getattr(kind, m) is getattr(tuple, m) for m in READING)
+    if kind is tuple or not issubclass(kind, tuple) or any(hasattr(kind, name) for name in BEFORE):
+        return False
+    return all(getattr(kind, name) is getattr(tuple, name) for name in READING)
 
 
 def with_plain_tuples(arg: Any) -> Any:

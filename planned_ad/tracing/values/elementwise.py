@@ -43,7 +43,9 @@ ARGUMENTS = {
 
 def operate(recorder: Recorder, ufunc: np.ufunc, *operands: Any) -> Any:
     """An operator such as `a + b`; NotImplemented for operands that it is not defined for."""
-    if any([issubclass(type(o), tuple) for o in operands]):
+    if any([issubclass(type(o), tuple | list) for o in operands]):
+        if ufunc is np.multiply and not any(map(recorder.is_array, operands)):
+            return NotImplemented  # numbers repeat it, or raise
         operands = tuple(map(with_plain_tuples, operands))
     try:
         return recorder.watch.aside(elementwise, recorder, ufunc, operands, is_operator=True)
