@@ -91,11 +91,39 @@ class Added(namedtuple("Added", "a b")):
         return other * self.a
 
 
+class Vector(namedtuple("Vector", "a b")):
+    def __rmul__(self, other):
+        return Vector(other * self.a, other * self.b)
+
+    def __add__(self, other):
+        return Vector(self.a + other.a, self.b + other.b)
+
+    def __rsub__(self, other):
+        return other - self.a * self.b
+
+
+def small_vectors(x):
+    step = 0.1 * float(x[0])
+    v = Vector(x[1], 1.0)
+    for _ in range(STEPS):
+        v = v + step * v
+    return v.a * v.b + (step - v) + float(x[2]) * Vector(x[3], 1.0).b
+
+
+def repeated(x):
+    p, s = Point(1, 2, 3), 0.0
+    for k in range(STEPS):
+        s = 0.5 * s + x[k % 6] * len(p * k) + len(k * p)
+    return s
+
+
 def arrays_by_themselves(x):
     return np.array(Tripled(x[0], x[1]))[0] + np.sum(x[:2] * Tripled(x[2], 1.0)) + np.sum(x[:2] + Added(x[3], 1.0))
 
 
 PROGRAMS = [
+    small_vectors,
+    repeated,
     arrays_by_themselves,
     read_by_functions,
     read_by_operators,

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ... import control
+from ...python.source import current_line
 from ...regions.affine import Affine, exact, ragged
 from ...tape.tape import Value
 from ..lengths.elements import UNBOUNDED, Length, RunTime
@@ -241,8 +242,8 @@ def enumerate_(recorder: Recorder, items: Any, start: Any = 0) -> Any:
 
 
 def zip_(recorder: Recorder, *items: Any, strict: bool = False) -> Any:
-    generator = generator_of(items[0]) if items and not strict else None
-    if generator is not None:
+    generator = generator_of(items[0]) if items and not strict and not recorder.scopes.depth else None
+    if generator is not None and is_zipped_first(recorder):
         zipped = zip_with_generator(recorder, generator, items[1:])
         if zipped is not None:
             return zipped
@@ -256,6 +257,14 @@ def zip_(recorder: Recorder, *items: Any, strict: bool = False) -> Any:
     found = [s for s in sequences if s is not None]
     is_plain = all(s.is_plain for s in found)
     return once(recorder, length, lambda k: tuple(s.item(k) for s in found), holders_of(found), is_plain)
+
+
+def is_zipped_first(recorder: Recorder) -> bool:
+    """Whether a line has not been met before: in loops that are written out, each time would be a loop of its own."""
+    met, line = vars(recorder).setdefault("zipped", set()), current_line()
+    is_first = line not in met
+    met.add(line)
+    return is_first
 
 
 def zip_with_generator(recorder: Recorder, generator: types.GeneratorType, others: tuple[Any, ...]) -> Any:

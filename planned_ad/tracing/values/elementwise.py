@@ -15,7 +15,7 @@ from ..record.conversions import PLAIN_TARGET
 from ..record.dispatch import FUNCTIONS, METHODS, handler_of
 from ..record.promotion import BOOL, INT, common_shape, memory_like, operand, resolved
 from ..record.recorder import Recorder
-from ..record.traced import NotAnOperand, Traced, owning, with_plain_tuples
+from ..record.traced import NotAnOperand, Traced, is_like_tuple, owning, with_plain_tuples
 from . import identity
 from .indexing import accumulate
 from .number_types import ALWAYS_ONE, OF_TRUTHS, PYTHON, types_in, types_of_result
@@ -43,14 +43,22 @@ ARGUMENTS = {
 
 def operate(recorder: Recorder, ufunc: np.ufunc, *operands: Any) -> Any:
     """An operator such as `a + b`; NotImplemented for operands that it is not defined for."""
-    if any([issubclass(type(o), tuple | list) for o in operands]):
+    kinds: list[Any] = [*map(type, operands)]
+    if any([issubclass(kind, tuple | list) for kind in kinds]):
         if ufunc is np.multiply and not any(map(recorder.is_array, operands)):
             return NotImplemented  # numbers repeat it, or raise
+        if not any(map(is_of_numpy, operands)) and any(map(is_like_tuple, kinds)):
+            return NotImplemented  # Python asks its class
         operands = tuple(map(with_plain_tuples, operands))
     try:
         return recorder.watch.aside(elementwise, recorder, ufunc, operands, is_operator=True)
     except NotAnOperand:
         return with_others(recorder, ufunc, operands)
+
+
+def is_of_numpy(operand: Any) -> bool:
+    """Whether it is a traced array, or one of NumPy's numbers, which take a sequence for an array."""
+    return issubclass(type(operand), Traced) and not getattr(operand, "is_python", False)
 
 
 def with_others(recorder: Recorder, ufunc: np.ufunc, operands: tuple[Any, ...]) -> Any:

@@ -48,6 +48,7 @@ class LoopIndex(Arithmetic):
     """
 
     __slots__ = ("_expression", "recorder")
+    is_python = True
 
     def __init__(self, recorder: Recorder, expression: Affine):
         self.recorder = recorder
