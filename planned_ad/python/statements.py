@@ -345,6 +345,11 @@ def while_statements(code: types.CodeType) -> tuple[WhileLines, ...]:
     return tuple(lines for lines in found if not jumps.isdisjoint(range(lines.first, lines.test + 1)))
 
 
+def has_while(code: types.CodeType) -> bool:
+    """Whether there is a `while` statement in some code, also where it yields."""
+    return any(is_in_while(code.co_filename, line) for _, _, line in code.co_lines() if line is not None)
+
+
 def is_in_while(file: str, line: int) -> bool:
     """Whether a line is in the body of a `while` statement."""
     return any(found.lineno < line <= (found.end_lineno or 0) for found in _whiles(current_text(file)))

@@ -18,6 +18,7 @@ import numpy as np
 
 from ... import control
 from ...python.source import current_line
+from ...python.statements import has_while
 from ...regions.affine import Affine, exact, ragged
 from ...tape.tape import Value
 from ..lengths.elements import UNBOUNDED, Length, RunTime
@@ -270,8 +271,11 @@ def is_zipped_first(recorder: Recorder) -> bool:
 def zip_with_generator(recorder: Recorder, generator: types.GeneratorType, others: tuple[Any, ...]) -> Any:
     """The items of a generator beside those of arrays, each read once the generator has given its own.
 
-    None where the others are something else: lists may get longer meanwhile.
+    None where the others are something else: lists may get longer meanwhile. And of generators with a `while`, which
+    are no loops; where `zip` is Python's, it is noticed that the arrays' loops are none, either.
     """
+    if has_while(generator.gi_code):
+        return None
     sequences = [sequence_of(recorder, item) if recorder.is_array(item) else None for item in others]
     found = [s for s in sequences if s is not None]
     lengths = [n for n in map(known_length, found) if n is not None]
