@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import operator
 import sys
 import weakref
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import ConversionError
+from ...python.by_class import kept_by_class
 from ...python.shadows import is_user_frame
 from ...regions.regions import View
 from ...tape.tape import Value
@@ -219,7 +219,7 @@ class Tracers:
 TRACERS = Tracers()
 
 
-@functools.lru_cache(1024)
+@kept_by_class
 def is_like_tuple(kind: Any) -> bool:
     """Whether NumPy reads objects of this class, which is not `tuple`, as tuples: named ones are."""
     if kind is tuple or not issubclass(kind, tuple) or any(hasattr(kind, name) for name in BEFORE):
