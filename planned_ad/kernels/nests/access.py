@@ -5,7 +5,7 @@ Of a block, only the first lanes may exist: so many that are known here, or a `T
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from llvmlite import ir
@@ -65,14 +65,16 @@ def read(
         return splat(builder, load_one(builder, place, offset, dtype), lanes)
     if abs(stride) == 1 and (count == lanes or masks(dtype, stride, count)):
         return read_vector(builder, place, offset, stride, dtype, lanes, count)
-    found = []
+    first, found = lane_place(builder, place, offset, dtype), []
     for lane in range(count if isinstance(count, int) else lanes):
-        number: ir.Value = ir.Constant(I64, lane)
+        move: ir.Value = ir.Constant(I64, lane * stride)
         if isinstance(count, Tail):  # lanes that do not exist repeat the last one that does
             last = builder.sub(count.rest, ir.Constant(I64, 1))
-            number = builder.select(builder.icmp_signed("<", number, last), number, last)
-        move = builder.mul(number, ir.Constant(I64, stride))
-        found.append(load_one(builder, place, builder.add(offset, move), dtype))
+            number = builder.select(
+                builder.icmp_signed("<", ir.Constant(I64, lane), last), ir.Constant(I64, lane), last
+            )
+            move = builder.mul(number, ir.Constant(I64, stride))
+        found.append(load_one(builder, first, move, dtype))
     return from_lanes(builder, found, lanes)
 
 
@@ -156,6 +158,13 @@ def put(
         place.marked(builder.call(function, [value, where, I32(dtype.itemsize), mask]))
         return
     assert isinstance(count, int)
+    first = lane_place(builder, place, offset, dtype)
     for lane in range(count):
-        at = builder.add(offset, ir.Constant(I64, lane * stride))
-        store_one(builder, place, at, dtype, builder.extract_element(value, I32(lane)))
+        move = ir.Constant(I64, lane * stride)
+        store_one(builder, first, move, dtype, builder.extract_element(value, I32(lane)))
+
+
+def lane_place(builder: ir.IRBuilder, place: Place, offset: ir.Value, dtype: np.dtype) -> Place:
+    """The place of the first lane, from which the others are so many numbers away that it is known here."""
+    kind = memory_type(dtype)
+    return replace(place, pointer=address(builder, place, offset, kind, kind))

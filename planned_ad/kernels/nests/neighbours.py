@@ -9,11 +9,11 @@ for i in [n]:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 
 import numpy as np
 
-from ...planning.schedule import Compute, Counted, GatherRead, Immediate, Item, Write
+from ...planning.schedule import Compute, Counted, GatherRead, Immediate, Item, Nest, Write
 from .axes import Axis
 
 INT = np.dtype(np.int64)
@@ -71,3 +71,21 @@ def place_growth(item: GatherRead | Write, stride: int, growth: Sequence[int | N
             return None
         total += own * factor
     return total
+
+
+def inner_accesses(
+    nest: Nest, axes: Sequence[Axis], level: Sequence[int], growth: Sequence[int | None], without: Container[int]
+) -> tuple[int, int]:
+    """Of the innermost loop: accesses to numbers that are apart, each by an instruction of its own, and to neighbours.
+
+    `without`: items that are not counted.
+    """
+    apart = neighbours = 0
+    for number, stride in axes[-1].strides.items():
+        item = nest.items[number] if number >= 0 else nest.spills[-1 - number]
+        in_loop = level[number if number >= 0 else -1 - number] == len(axes)
+        if in_loop and number not in without and not isinstance(item, Counted):
+            moves = place_growth(item, stride, growth) if isinstance(item, GatherRead | Write) else stride
+            apart += moves is None or abs(moves) > 1
+            neighbours += moves is not None and abs(moves) == 1
+    return apart, neighbours

@@ -26,11 +26,13 @@ from .access import Tail, at_counted_places, load_one, put, read, store_one, tai
 from .axes import Axis, item_levels, loop_axes
 from .interleaved import Columns, column_reads, column_writes, load_columns, store_columns
 from .lanes import IDENTITY, across_lanes, add, combine, from_lanes, widen
-from .neighbours import growth_of_items, place_growth
+from .neighbours import growth_of_items, inner_accesses, place_growth
 from .row_sums import SHORT_BLOCKS, UNROLL_ITEMS, RowSums, row_sums, short_blocks
 
 VECTOR_BYTES = 64
 RAGGED_BYTES = 32  # loops over triangles are short: what is left over counts
+APART_BYTES = 16  # many numbers that are apart take long to compile
+MANY_APART = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +66,10 @@ class NestEmitter:
 
     def emit(self) -> None:
         nest = self.nest
-        self.axes = loop_axes(nest)
+        self.look_at_axes()
         filled = self.prepare_reductions()
         for number in filled if self.cut is None else [n for n in filled if n in self.cut.sums]:
             self.fill(nest.items[number])
-        self.level = item_levels(nest, self.axes)
-        self.growth = growth_of_items(nest.items, self.level, self.axes)
-        self.columns = column_reads(nest, self.axes) | column_writes(nest, self.axes)
         if 0 in nest.domain:
             return
         depth = len(self.axes)
@@ -83,11 +82,18 @@ class NestEmitter:
             return
         self.open_loops(0)
 
+    def look_at_axes(self) -> None:
+        nest = self.nest
+        self.axes = loop_axes(nest)
+        self.level = item_levels(nest, self.axes)
+        self.growth = growth_of_items(nest.items, self.level, self.axes)
+        self.columns = column_reads(nest, self.axes) | column_writes(nest, self.axes)
+
     # Reductions.
 
     def emit_before_parts(self, sums: Container[int]) -> None:
         """What comes before all parts, in which `sums` are summed by themselves. It leaves the axes known."""
-        self.axes = loop_axes(self.nest)
+        self.look_at_axes()
         for number in self.prepare_reductions():
             if number not in sums:
                 self.fill(self.nest.items[number])
@@ -181,8 +187,13 @@ class NestEmitter:
             if isinstance(i, Read | Compute | GatherRead) and i.dtype.kind == "f"
         ]
         extent = self.axes[-1].extent
-        short = isinstance(extent, Ragged) and not self.is_costly()
-        lanes = (RAGGED_BYTES if short else VECTOR_BYTES) // max(sizes, default=8)
+        nbytes = VECTOR_BYTES
+        if not self.is_costly():
+            elsewhere = set(self.in_registers).union(*(columns.items for columns in self.columns.values()))
+            apart, neighbours = inner_accesses(self.nest, self.axes, self.level, self.growth, elsewhere)
+            if isinstance(extent, Ragged) or apart > neighbours:
+                nbytes = RAGGED_BYTES if apart <= max(neighbours, MANY_APART) else APART_BYTES
+        lanes = nbytes // max(sizes, default=8)
         while lanes > extent:
             lanes //= 2
         return max(lanes, 1)

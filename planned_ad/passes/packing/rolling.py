@@ -64,10 +64,13 @@ class NotSteps(Exception):
 
 @dataclass(frozen=True)
 class Maker:
-    """The role that makes an operand, in the same step or, with a `lag` of 1, in the one before."""
+    """The role that makes an operand, in the same step or `lag` steps before."""
 
     maker: int
     lag: int
+
+
+Carry = tuple[int, tuple[int, ...]]  # the role, and what steps before the first are taken to have made, last one first
 
 
 @dataclass(frozen=True)
@@ -130,7 +133,7 @@ class Rolling:
         self.places = {op.out.id: (role, k) for role, some in enumerate(self.roles) for k, op in enumerate(some)}
         inside = Counter(v.id for some in self.roles for op in some for v in op.operands if v.id in self.places)
         self.read_later = [[uses[op.out.id] > inside[op.out.id] for op in some] for some in self.roles]
-        self.carries: dict[tuple[int, int], Region] = {}  # by the role, and what the first step is handed
+        self.carries: dict[Carry, Region] = {}  # what was made as many steps before as there are values in the key
         self.arrays: dict[tuple[int, int], Value] = {}  # by role and operand: what each step takes from outside
 
     def write(self) -> bool:
@@ -163,10 +166,10 @@ class Rolling:
         outside = [k for k, v in enumerate(values) if v.id not in self.places]
         if not found and self.members.can_be_packed(values):
             return None
-        if len(found) != 1 or outside not in ([], [0]):
+        if len(found) != 1:
             raise NotSteps
         ((maker, lag),) = found
-        if lag != len(outside):
+        if outside != list(range(lag)):
             raise NotSteps
         return Maker(maker, lag)
 
@@ -176,19 +179,20 @@ class Rolling:
         if source is None:
             self.arrays[role, operand] = self.members.packed(values, (len(values),))
             return
-        key = source.maker, values[0].id
-        if source.lag and key not in self.carries:
-            value = values[0]
-            memory = self.builder.new_buffer("local", "", value.dtype, contiguous(value.shape))
-            self.carries[key] = memory.whole
-            self.builder.store(memory.whole, self.members.alone(value))
+        for lag in range(1, source.lag + 1):  # each step moves what it was handed on by one
+            key = carry_of(source, values[source.lag - lag : source.lag])
+            if key not in self.carries:
+                value = values[source.lag - lag]
+                memory = self.builder.new_buffer("local", "", value.dtype, contiguous(value.shape))
+                self.carries[key] = memory.whole
+                self.builder.store(memory.whole, self.members.alone(value))
 
     def kept(self, role: int) -> Region | None:
         """Memory for what a role makes, if that is read later: a place for each step, or for the last one."""
         *others, last = self.read_later[role]
         if not (last or any(others)):
             return None
-        handed = [region for (maker, _), region in self.carries.items() if maker == role]
+        handed = [region for (maker, ids), region in self.carries.items() if maker == role and len(ids) == 1]
         if handed and not any(others):
             return handed[0]
         out = self.roles[role][0].out
@@ -208,17 +212,22 @@ class Rolling:
             first = some[0]
             builder.line = first.line
             operands = []
-            for k, (source, value) in enumerate(zip(sources[role], first.operands)):
+            for k, source in enumerate(sources[role]):
                 if source is not None:
-                    operands.append(handed[source.maker, value.id] if source.lag else made[source.maker])
+                    before = [op.operands[k] for op in some[: source.lag]]
+                    operands.append(handed[carry_of(source, before)] if source.lag else made[source.maker])
                     continue
                 array = self.arrays[role, k]
                 is_same = len({op.operands[k].id for op in some}) == 1
-                operands.append(array if is_same else builder.view(array, self.place(value)))
+                operands.append(array if is_same else builder.view(array, self.place(first.operands[k])))
             made.append(builder.apply(first.primitive, *operands, **first.params))
             region = kept[role]
             if region is not None and region not in self.carries.values():
                 is_last = region.shape == first.out.shape
                 builder.store(region if is_last else Region(region.buffer, self.place(first.out)), made[role])
-        for (maker, _), region in self.carries.items():
-            builder.store(region, made[maker])
+        for (maker, ids), region in self.carries.items():
+            builder.store(region, handed[maker, ids[:-1]] if len(ids) > 1 else made[maker])
+
+
+def carry_of(source: Maker, before: Values) -> Carry:
+    return source.maker, tuple(value.id for value in before[::-1])
