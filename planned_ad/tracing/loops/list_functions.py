@@ -19,6 +19,7 @@ from .consumers import Consumer, is_generator_expression
 from .dict_tables import DICTS, DictTable
 from .expressions import as_expression
 from .followed_dicts import followed_dict
+from .forms import Unchanged
 from .held import is_number
 from .list_in_trace import is_traced_list
 from .made_lists import followed, made_at
@@ -26,6 +27,7 @@ from .records import followed_record
 from .run_time_lists import NOT_THERE, RunTimeList
 from .stored_forms import Number
 from .traced_list import Segment, TracedList
+from .written_forms import Written
 
 if TYPE_CHECKING:
     from ..record.decisions import Site
@@ -156,9 +158,15 @@ def list_replacements(recorder: Recorder) -> dict[int, object]:
 
     def find(items: Any, value: Any) -> Any:
         """Where a number is first, as an integer that is data, for a list of numbers of which one is traced."""
-        given = items.parts if type(items) is TracedList and items.is_plain else items
-        is_known = type(given) is not list or not all(map(is_number, given)) or not is_number(value)
-        if is_known or not any(map(recorder.is_scalar, (*given, value))) or is_caught(ValueError):
+        given = items.parts if type(items) is TracedList else items
+        is_known = type(given) is not list or not all(map(are_numbers, given)) or not is_number(value)
+        if is_known or is_caught(ValueError):
+            return items.index(value)
+        if type(items) is TracedList and not items.is_plain:
+            if not isinstance(items.extent(), int):
+                return items.index(value)
+            given = items.traced()
+        elif not any(map(recorder.is_scalar, (*given, value))):
             return items.index(value)
         recorder.mark()
         equal = recorder.call(np.array, (given,), {}) == plain_or_traced(value)
@@ -184,6 +192,16 @@ def list_replacements(recorder: Recorder) -> dict[int, object]:
         id(index): find, id(tested_items): followed_items, id(all_items): take_all,
         id(copied): take_copy, id(copy.deepcopy): take_deep_copy, id(np.fromiter): fromiter,
     }  # fmt: skip
+
+
+def are_numbers(part: Any) -> bool:
+    """Whether a part of a list is a number, or only has numbers in it."""
+    if type(part) is not Segment:
+        return is_number(part)
+    column = part.column
+    if isinstance(column, Written):
+        return type(column) is Written and column.memory.ndim == 1 and column.reference is None
+    return isinstance(column, Number) or (isinstance(column, Unchanged) and is_number(column.value))
 
 
 def are_traced(recorder: Recorder, items: Any) -> bool:

@@ -100,8 +100,8 @@ def types_of_result(
     dtypes = {kind for kind, _ in found}
     is_same = dtype in dtypes and can_be_one(frozenset(found)) and (BOOL not in dtypes or len(dtypes) == 1)
     kinds = {kind.kind for kind, _ in every}
-    is_product = ufunc is np.power and type(operands[1]) is int and operands[1] > 0
-    mixes = ufunc in TYPED and "f" in kinds and len(kinds) > 1 and not is_product
+    is_same_power = ufunc is np.power and not several[1] and (type(operands[1]) is float or is_positive_int(operands[1]))
+    mixes = ufunc in TYPED and "f" in kinds and len(kinds) > 1 and not is_same_power
     if not is_same or mixes or (ufunc is np.invert and "b" in kinds):
         raise told_apart(recorder, every)
     if is_operator and ufunc is np.power and len({is_python for _, is_python in every}) > 1:
@@ -112,6 +112,10 @@ def types_of_result(
     if may_raise and (is_caught(ZeroDivisionError) or is_caught(OverflowError)):
         raise told_apart(recorder, every)
     return frozenset(found) if len(found) > 1 else ALWAYS_ONE
+
+
+def is_positive_int(number: Any) -> bool:
+    return type(number) is int and number > 0
 
 
 def types_of(number: Any) -> Types:
