@@ -170,6 +170,26 @@ def overwritten_while_read(x):
 
 
 @PROGRAMS.rolled
+def handed_on_over_two_steps(x):
+    """Of what a step makes some is read much later in the next one than the rest: two steps are under way at once."""
+    a, b, total = x[0], x[1], 0.0
+    for k in range(SIZE):
+        c = math.sin(b) * a
+        d = c / (1.5 + math.cos(b * c))
+        a, b = a + 0.1 * b, b + 0.1 * (d - math.exp(-d) * a) * x[k]
+        total += a * a + math.cos(b)
+    return total
+
+
+@PROGRAMS.rolled
+def of_three_steps_before(x):
+    a, b, c = x[0], x[1], x[2]
+    for k in range(SIZE):
+        a, b, c = b, c, math.sin(a) * c + x[k] * b
+    return a * b + c
+
+
+@PROGRAMS.rolled
 def largest_so_far(x):
     largest, total = x[0], 0.0
     for v in x:

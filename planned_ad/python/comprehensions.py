@@ -3,16 +3,15 @@
 A list comprehension keeps its list on Python's stack. In the copy of a function that is traced, `[f(v) for v in x]`
 reads `collected((f(v) for v in x))`, `list(items)` reads `collected(items, list)`, and an assigned list display `[a]`
 or `[a] * n` reads `display([a] * n)`, as do empty ones in it and those that are appended; `deque(items)` reads
-`made_container(deque, items)`, and `items.index(v)` reads `index(items, v)`. `kind is float` reads
-`are_one(kind, float) is SAME`: the tracer has classes of its own in place of the real ones, and which member of an
-enumeration a variable holds may be data. Where data decide what
-is None, `v is None` reads `is_none(v)`; where the index of a loop is asked for its number by what it is an index of,
-`a[i][j]` reads `item_of(a, i, j)`, `k in items` reads `is_in(k, items)` and `d.get(k)` reads
-`item_or_default(d, k)`. `for v in items` always reads `for v in items_of_loop(items)`: a list gives its items to
-iterators of Python's alone; and `for self.k in items` takes each to a variable first. All are functions of
-`written_calls`, looked up among the built-ins, under names that no program has. Where the source is not at hand, or is
-no longer that of the function, the code stays what it is. Loops that are left on a test are written anew by
-`exit_syntax`.
+`made_container(deque, items)`, `items.index(v)` `index(items, v)` and `items.remove(v)` `remove_value(items, v)`.
+`kind is float` reads `are_one(kind, float) is SAME`: the tracer has classes of its own in place of the real ones, and
+which member of an enumeration a variable holds may be data. Where data decide what is None, `v is None` reads
+`is_none(v)`; where the index of a loop is asked for its number by what it is an index of, `a[i][j]` reads `item_of(a,
+i, j)`, `k in items` reads `is_in(k, items)` and `d.get(k)` reads `item_or_default(d, k)`. `for v in items` always
+reads `for v in items_of_loop(items)`: a list gives its items to iterators of Python's alone; and `for self.k in
+items` takes each to a variable first. All are functions of `written_calls`, looked up among the built-ins, under
+names that no program has. Where the source is not at hand, or is no longer that of the function, the code stays what
+it is. Loops that are left on a test are written anew by `exit_syntax`.
 """
 
 import ast
@@ -76,6 +75,7 @@ from .written_calls import (
     MAY_BE_TESTED,
     ONE,
     RECORD,
+    REMOVE,
     SORT,
     TABLE,
     TESTED,
@@ -83,6 +83,7 @@ from .written_calls import (
 )
 
 KINDS = ("list", "tuple")
+SEARCHES = {"index": INDEX, "remove": REMOVE}
 CONTAINERS = frozenset(("deque", "defaultdict", "Counter", "OrderedDict", "set", "fromkeys"))
 DISPLAYED = {"list": DISPLAY, "dict": TABLE}
 PLAIN = (ast.Name, ast.Constant, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.expr_context)
@@ -127,7 +128,7 @@ def _is_concerned(code: types.CodeType) -> bool:
         BUILD_LIST in operations
         or BUILD_SET in operations
         or makes_dicts(code)
-        or not {*KINDS, *CONTAINERS, "sort", "index", "dict", "copy", "iter"}.isdisjoint(code.co_names)
+        or not {*KINDS, *CONTAINERS, "sort", *SEARCHES, "dict", "copy", "iter"}.isdisjoint(code.co_names)
     ):
         return True
     if any(asked(code) for asked in CONCERNS):
@@ -279,8 +280,8 @@ class _Written(ast.NodeTransformer):
         is_plain = len(node.args) == 1 and not node.keywords and not isinstance(node.args[0], ast.Starred)
         if is_plain and getattr(node.func, "id", "") == "len" and is_item_read(node.args[0]):
             return written_call(LENGTH, node, node.func, *node.args[0].args)  # type: ignore[attr-defined]
-        if is_plain and isinstance(node.func, ast.Attribute) and node.func.attr == "index":
-            return written_call(INDEX, node, node.func.value, node.args[0])
+        if is_plain and isinstance(node.func, ast.Attribute) and node.func.attr in SEARCHES:
+            return written_call(SEARCHES[node.func.attr], node, node.func.value, node.args[0])
         if self.items and _gets_an_item(node):
             assert isinstance(node.func, ast.Attribute)
             return written_call(GET, node, as_row(node.func.value), *node.args)

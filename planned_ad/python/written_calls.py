@@ -14,7 +14,7 @@ CONTAINER = "__planned_ad_container__"
 RECORD, TABLE = "__planned_ad_record__", "__planned_ad_table__"
 IS_ONE, ONE = "__planned_ad_is_one__", "__planned_ad_one__"
 ITSELF, IS_NONE, SORT = "__planned_ad_itself__", "__planned_ad_is_none__", "__planned_ad_sort__"
-INDEX, EACH = "__planned_ad_index__", "__planned_ad_each__"
+INDEX, REMOVE, EACH = "__planned_ad_index__", "__planned_ad_remove__", "__planned_ad_each__"
 ITEM, ROW, LENGTH = "__planned_ad_item__", "__planned_ad_row__", "__planned_ad_length__"
 WHOLE, COPIED = "__planned_ad_whole__", "__planned_ad_copied__"
 BETWEEN, EITHER = "__planned_ad_between__", "__planned_ad_either__"
@@ -80,6 +80,11 @@ def sort(items: Any, **options: Any) -> None:
 def index(items: Any, value: Any) -> Any:
     """What `items.index(value)` stands for; the tracer has its own."""
     return items.index(value)
+
+
+def remove_value(items: Any, value: Any) -> Any:
+    """What `items.remove(value)` stands for; the tracer has its own."""
+    return items.remove(value)
 
 
 def tested_items(items: Any) -> Any:
@@ -167,6 +172,7 @@ def may_be_tested_together(*names: Any) -> bool:
 HELPERS: dict[str, Any] = {
     SORT: sort, COLLECTED: collected, DISPLAY: display, RECORD: record, TABLE: dict_made, CONTAINER: made_container,
     ITSELF: itself, IS_NONE: is_none, EXITS: exits, ITEM: item_of, ROW: chosen_row, LENGTH: item_count, INDEX: index,
+    REMOVE: remove_value,
     IS_ONE: are_one, ONE: SAME, EACH: tested_items, HAS: is_in, GET: item_or_default, RUN: items_of_loop, ENDLESS: True,
     VIEW: view_of_item,
     WHOLE: all_items, COPIED: copied, BETWEEN: items_between, EITHER: one_or_other,

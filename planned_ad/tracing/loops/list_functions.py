@@ -11,16 +11,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import control
-from ...python.written_calls import all_items, collected, copied, display, index, made_container, record, tested_items
+from ...python.written_calls import (
+    all_items,
+    collected,
+    copied,
+    display,
+    index,
+    made_container,
+    record,
+    remove_value,
+    tested_items,
+)
 from ...tape.guards import RAISES
 from ..values.loop_index import plain_or_traced
+from ..values.number_types import types_in
 from ..values.python_errors import is_caught
 from .consumers import Consumer, is_generator_expression
 from .dict_tables import DICTS, DictTable
 from .expressions import as_expression
 from .followed_dicts import followed_dict
 from .forms import Unchanged
-from .held import is_number
+from .held import is_number, number_type
 from .list_in_trace import is_traced_list
 from .made_lists import followed, made_at
 from .records import followed_record
@@ -158,18 +169,35 @@ def list_replacements(recorder: Recorder) -> dict[int, object]:
 
     def find(items: Any, value: Any) -> Any:
         """Where a number is first, as an integer that is data, for a list of numbers of which one is traced."""
+        numbers = numbers_to_search(items, value)
+        return items.index(value) if numbers is None else first_place(numbers, value)
+
+    def remove_first(items: Any, value: Any) -> Any:
+        """The numbers behind it move up, by what data say, in a list of one less."""
+        held = items.parts if type(items) is TracedList and items.is_as_made else items
+        numbers = numbers_to_search(held, value) if type(held) is list else None
+        kinds = {number_type(number) for number in numbers or ()}
+        if len(kinds) != 1 or any(map(types_in, held)):
+            return items.remove(value)
+        array, place = recorder.call(np.array, (numbers,), {}), first_place(numbers, value)
+        left = np.where(np.arange(len(held) - 1) < place, array[:-1], array[1:])
+        ((_, is_python),) = kinds
+        held[:] = [left[k].item() if is_python else left[k] for k in range(len(held) - 1)]
+        return None
+
+    def numbers_to_search(items: Any, value: Any) -> Any:
+        """The numbers of a list, as a list or an array, where Python's own comparisons would be traced tests."""
         given = items.parts if type(items) is TracedList else items
         is_known = type(given) is not list or not all(map(are_numbers, given)) or not is_number(value)
-        if is_known or is_caught(ValueError):
-            return items.index(value)
+        if is_known or not given or is_caught(ValueError):
+            return None
         if type(items) is TracedList and not items.is_plain:
-            if not isinstance(items.extent(), int):
-                return items.index(value)
-            given = items.traced()
-        elif not any(map(recorder.is_scalar, (*given, value))):
-            return items.index(value)
+            return items.traced() if isinstance(items.extent(), int) else None
+        return given if any(map(recorder.is_scalar, (*given, value))) else None
+
+    def first_place(numbers: Any, value: Any) -> Any:
         recorder.mark()
-        equal = recorder.call(np.array, (given,), {}) == plain_or_traced(value)
+        equal = recorder.call(np.array, (numbers,), {}) == plain_or_traced(value)
         recorder.scopes.require_after(recorder.value_of(equal.any()), RAISES, NOT_THERE)
         return np.argmax(equal).item()
 
@@ -189,7 +217,7 @@ def list_replacements(recorder: Recorder) -> dict[int, object]:
 
     return {
         id(collected): collect, id(display): show, id(record): show_record, id(made_container): make_container,
-        id(index): find, id(tested_items): followed_items, id(all_items): take_all,
+        id(index): find, id(remove_value): remove_first, id(tested_items): followed_items, id(all_items): take_all,
         id(copied): take_copy, id(copy.deepcopy): take_deep_copy, id(np.fromiter): fromiter,
     }  # fmt: skip
 

@@ -19,7 +19,8 @@ from ..lengths.sources import snapshot
 from ..record.recorder import Recorder
 from ..record.traced import TracedArray
 from ..values.array_tracer import ArrayTracer
-from ..values.loop_index import LoopIndex
+from ..values.loop_index import LoopIndex, plain_or_traced
+from ..values.scalar_tracer import ScalarTracer
 from .dict_tables import ordered_view
 from .expressions import CHOSEN, filter_expression, generator_over
 from .generators import generator_of
@@ -30,6 +31,7 @@ from .sequences import Range, enumerate_, ndindex, range_, reversed_, sequence_o
 from .tables import table_of
 from .traced_list import TracedList
 
+MOVED = {LoopIndex, ScalarTracer}
 MOST_ROWS = 4096  # of combinations that are written out, instead of a nest of loops
 
 
@@ -206,18 +208,34 @@ def arranged(arrange: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def slice_of_list(recorder: Recorder, items: Any, start: Any, stop: Any) -> Any:
-    """What a loop runs over that runs over `items[start:stop]`, of a list, with bounds that other loops move."""
-    if type(items) not in (list, tuple, TracedList) or LoopIndex not in (type(start), type(stop)):
+    """What a loop runs over that runs over `items[start:stop]`, of a list: other loops or data move the bounds."""
+    if type(items) not in (list, tuple, TracedList) or not MOVED & {type(start), type(stop)}:
         return items[start:stop]
     length = items.extent() if type(items) is TracedList else len(items)
+    if type(length) is not int:
+        return items[start:stop]
     ends = (0 if start is None else start, length if stop is None else stop)
-    if type(length) is not int or not all(lies_within(recorder, end, length) for end in ends):
+    if all(may_be_moved(end) for end in ends) and any(type(end) is ScalarTracer for end in ends):
+        ends = (clamped_end(recorder, ends[0], length), clamped_end(recorder, ends[1], length))
+    elif not all(lies_within(recorder, end, length) for end in ends):
         return items[start:stop]
     pool = pool_of(recorder, items)
     if pool is None or pool.length != length:
         return items[start:stop]
     places = range_(recorder, *ends).sequence()
     return once(recorder, places.length, lambda k: pool.item(places.item(k)), (*places.holders, *pool.holders))
+
+
+def may_be_moved(end: Any) -> bool:
+    return type(end) in (int, LoopIndex) or (type(end) is ScalarTracer and end.dtype.kind in "iu")
+
+
+def clamped_end(recorder: Recorder, end: Any, length: int) -> Any:
+    """Where a bound of a slice is that may be counted from the end, or lie beyond one."""
+    apply, at = recorder.apply, recorder.value_of(plain_or_traced(end), np.int64)
+    zero, last = recorder.constant(0, np.int64), recorder.constant(length, np.int64)
+    at = apply("where", apply("less", at, zero), apply("add", at, last), at)
+    return ScalarTracer(recorder, apply("minimum", apply("maximum", at, zero), last), is_python=True)
 
 
 def lies_within(recorder: Recorder, end: Any, length: int) -> bool:

@@ -482,7 +482,7 @@ class TracedList(ListInTrace):
     def __getattr__(self, name: str) -> Any:
         if name in METHODS and self.is_as_made:
             return getattr(self.parts, name)
-        if name in SHRINKING and self.kind is list and self.recorder.scopes.depth > self.depth:
+        if name in SHRINKING and self.kind is list and (name == "remove" or self.recorder.scopes.depth > self.depth):
             raise self.uneven()
         return super().__getattr__(name)
 

@@ -100,7 +100,9 @@ def types_of_result(
     dtypes = {kind for kind, _ in found}
     is_same = dtype in dtypes and can_be_one(frozenset(found)) and (BOOL not in dtypes or len(dtypes) == 1)
     kinds = {kind.kind for kind, _ in every}
-    is_same_power = ufunc is np.power and not several[1] and (type(operands[1]) is float or is_positive_int(operands[1]))
+    is_same_power = (
+        ufunc is np.power and not several[1] and (type(operands[1]) is float or is_positive_int(operands[1]))
+    )
     mixes = ufunc in TYPED and "f" in kinds and len(kinds) > 1 and not is_same_power
     if not is_same or mixes or (ufunc is np.invert and "b" in kinds):
         raise told_apart(recorder, every)
