@@ -74,9 +74,15 @@ def ragged_stack(recorder: Recorder, arrays: Any, axis: Any = 0) -> Any:
 
 def ragged_rows(recorder: Recorder, arrays: Any) -> Any:
     """`numpy.vstack`."""
-    return ragged_stack(recorder, arrays)
+    arrays = list(arrays)
+    if all(np.ndim(a) == 1 for a in arrays):
+        return ragged_stack(recorder, arrays)
+    return ragged_concatenate(recorder, [a[None, :] if np.ndim(a) == 1 else a for a in arrays])
 
 
 def ragged_columns(recorder: Recorder, arrays: Any) -> Any:
     """`numpy.column_stack`."""
-    return ragged_stack(recorder, arrays, 1)
+    arrays = list(arrays)
+    if all(np.ndim(a) == 1 for a in arrays):
+        return ragged_stack(recorder, arrays, 1)
+    return ragged_concatenate(recorder, [a[:, None] if np.ndim(a) == 1 else a for a in arrays], 1)
