@@ -47,6 +47,7 @@ WAYS = ("branch", "count", "number")  # what is guarded: the outcome of a test, 
 SEVERAL = 4  # ways through a function that have a trace each, before all of them are to have one
 PASSES_FOR_EACH = 24  # over the function, to have one for all ways: it is worth more the more there are
 MOST_PASSES = 500
+MUCH_LONGER = 4  # times, than a trace for one length, of a trace for any: a trace for each length is better then
 PASSES_ROLLED = 200  # to see whether a function with short loops as loops has no guard
 MOST_WAYS = 8  # guards of one trace, each of which makes another one: perhaps of short loops that are no loops
 
@@ -275,19 +276,28 @@ def for_any_count(plan: PlanOfTraces, broken: Broken | None, call: Call) -> Vari
     if broken is None or not is_count(broken.guard) or broken.guard.line in plan._stretched | plan._exact:
         return None
     line, before = broken.guard.line, list(plan._variants)
+    found: Variant | None = None
     plan._stretched.add(line)
     try:
         found = add_variant(plan, *call.example(), broken.known())
     except Exception as error:  # what it is used for needs its length, or what is known goes another way
         if is_interruption(error):
             raise
+    if found is None or is_unrolled_further(found.trace, broken.variant.trace):
         plan._stretched.discard(line)
         plan._exact.add(line)
+        plan._variants[:] = before
         return None
     if not counts_at(found.trace.tape, line):
         plan._variants[:] = [*(v for v in before if not counts_at(v.trace.tape, line)), found]
         plan._forget_calls()
     return found
+
+
+def is_unrolled_further(traced: Trace, other: Trace) -> bool:
+    """Whether it is many times as long as another one, since loops in it are no loops that are in the other one."""
+    is_long = len(traced.tape.operations) > MUCH_LONGER * len(other.tape.operations)
+    return is_long and not traced.decisions.unrolled.keys() <= other.decisions.unrolled.keys()
 
 
 def for_all_branches(plan: PlanOfTraces, tried: list[Variant], broken: Broken | None, call: Call) -> Variant | None:

@@ -27,6 +27,7 @@ from ..record.decisions import NO_STATEMENT, Site, Unrolled
 from ..record.scopes import MOST_TESTS, ShortLoop
 from ..values.loop_index import index_of
 from .generators import Running, Taker, exits_of, takers_of
+from .held import is_made_of_attributes
 from .loops import LoopTrace
 from .places import write_none
 
@@ -216,7 +217,10 @@ class LoopIterator:
             assert isinstance(self.sequence.length, int)
             return self.sequence.item(index_of(self.recorder, exact(self.sequence.length) + self.position))
         if self.position < 0 or self.position >= self.sequence.length:  # type: ignore[operator]
-            self.keep_long(self.recorder.unrolling.pop(id(self), None))
+            short = self.recorder.unrolling.pop(id(self), None)
+            self.keep_long(short)
+            if short is not None and self.recorder.unrolling:
+                self.keep_many_objects(short, frame)
             self.is_open = False
             self.sequence = self.sequence.over()
             raise StopIteration
@@ -250,6 +254,14 @@ class LoopIterator:
             self.recorder.scopes.keep({short.site, *(k for k, count in counts.items() if count > ALSO_WRITTEN_OUT)})
         if new > AT_ONCE * self.recorder.unroll and short.says_places_only:
             self.recorder.scopes.try_as_loop(short.site)
+
+    def keep_many_objects(self, short: ShortLoop, frame: types.FrameType) -> None:
+        """Short loops in one another are loops where they make more objects than a loop is written out for."""
+        nest, recorder = [short, *self.recorder.unrolling.values()], self.recorder
+        if math.prod(each.length for each in nest) > recorder.unroll:
+            made = [v for v in frame.f_locals.values() if type(v) is list and len(v) > recorder.unroll]
+            if any(id(v) in recorder.displays and is_made_of_attributes(type(v[-1])) for v in made):
+                recorder.scopes.keep({each.site for each in nest})
 
     def refuse_left(self) -> None:
         if self.left is not None:

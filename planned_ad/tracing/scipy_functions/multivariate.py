@@ -34,9 +34,9 @@ def psd(recorder, M, cond=None, rcond=None, lower=True, check_finite=True, allow
     s, u = recorder.call(scipy.linalg.eigh, (M,), {"lower": lower, "check_finite": check_finite})
     eps = recorder.namespace.library_function(_multivariate._eigvalsh_to_eps)(s, cond, rcond)
     is_part, smallest = s > eps, np.min(s)
-    require(recorder, smallest >= -eps, "the matrix is not positive semidefinite")
+    hold_to(recorder, smallest >= -eps, "the matrix is not positive semidefinite")
     if not allow_singular:
-        require(recorder, smallest > eps, "the matrix is not positive definite")
+        hold_to(recorder, smallest > eps, "the matrix is not positive definite")
     found.eps, found.V, found.rank = 1e3 * eps, u * np.logical_not(is_part), np.count_nonzero(is_part)
     if not allow_singular or smallest > eps:
         return with_factor(recorder, found, lower)
@@ -54,5 +54,5 @@ def with_factor(recorder: Recorder, found: Any, lower: bool) -> Any:
     return found
 
 
-def require(recorder: Recorder, holds: Any, what: str) -> None:
+def hold_to(recorder: Recorder, holds: Any, what: str) -> None:
     recorder.scopes.require_after(recorder.value_of(holds), RAISES, what)
