@@ -344,28 +344,31 @@ class Joiner:
 
     def join_lengths(self, name: str, old: Any, new: Any) -> HandedOn | None:
         """Of arrays that get shorter or longer."""
-        if name in self.no_lengths or old.ndim != new.ndim or old.shape[1:] != new.shape[1:]:
+        if name in self.no_lengths or old.ndim != new.ndim:
             return None
-        step = new.shape[0] - old.shape[0]
-        return self.of_length(NextLength, name, old, new, old.shape[0], step, old.shape[1:], old.dtype)
+        axis = next((k for k in range(1, old.ndim) if old.shape[k] != new.shape[k]), 0)
+        if any(old.shape[k] != new.shape[k] for k in range(old.ndim) if k != axis):
+            return None
+        start, rest = old.shape[axis], (*old.shape[:axis], *old.shape[axis + 1 :])
+        return self.of_length(NextLength, name, old, new, start, new.shape[axis] - start, rest, old.dtype, axis=axis)
 
     def of_length(
         self, kind: Any, name: str, old: Any, new: Any, start: int, step: int, rest: tuple[int, ...], dtype: np.dtype,
-        **more: Any
+        axis: int = 0, **more: Any
     ) -> HandedOn | None:  # fmt: skip
-        """The form of what gets longer by `step` each time; None where who knows how often."""
+        """The form of what gets longer by `step` along an axis each time; None where who knows how often."""
         recorder, copies = self.recorder, self.recorder.copies
         trips = self.trips()
         if trips is None or recorder.scopes.bounds_around(trips, self.index)[0] < 0:
             return None
         most = recorder.scopes.bounds(start + trips * step)[1]
-        base = np.empty((max(start, most), *rest), dtype)
+        base = np.empty((*rest[:axis], max(start, most), *rest[axis:]), dtype)
         buffer = recorder.builder.new_buffer("local", name, base.dtype, contiguous(base.shape))
         self.initial.append((buffer, old))
         standing = Standing(buffer.id, copies.names_in(old), left=copies.names_in(new))
         return kind(
             buffer=buffer, base=base, start=start, step=step, trips=self.trips, depth=self.depth, standing=standing,
-            refuse=self.refuse, **more,
+            refuse=self.refuse, axis=axis, **more,
         )  # fmt: skip
 
     def join_run_time(self, name: str, old: Any, new: RunTimeArray) -> HandedOn | None:

@@ -31,13 +31,17 @@ if TYPE_CHECKING:
 
 @dataclass(kw_only=True)
 class NextLength(HandedOn, Handed):
-    """Such an array: of `start` elements before the loop, and `step` more after each iteration, of so many `trips`."""
+    """Such an array: of `start` elements before the loop, and `step` more after each iteration, of so many `trips`.
+
+    It is the length along one `axis` that differs.
+    """
 
     buffer: Buffer = field(compare=False)
     base: np.ndarray = field(compare=False)
     start: int
     step: int
     trips: Callable[[], Extent | None]
+    axis: int = 0
     is_replaced = True
 
     def length_in(self, recorder: Recorder, index: int) -> Extent:
@@ -58,17 +62,20 @@ class NextLength(HandedOn, Handed):
         return ArrayTracer(recorder, storage, self.base)
 
     def begin(self, recorder: Recorder, index: int, name: str) -> Any:
-        length = ragged(len(self.base), self.length_in(recorder, index))
-        view = View(0, (length, *self.base.shape[1:]), c_strides(self.base.shape))
-        return seen(self.rows(recorder, index), view)
+        shape = list(self.base.shape)
+        shape[self.axis] = ragged(shape[self.axis], self.length_in(recorder, index))
+        return seen(self.rows(recorder, index), View(0, tuple(shape), c_strides(self.base.shape)))
 
     def leave(self, recorder: Recorder, value: Any, index: int) -> Stores:
         if not (recorder.is_array(value) or type(value) is RaggedArray) or value.dtype != self.base.dtype:
             raise NotCarried
-        length, *rest = value.layout.shape
+        rest, own, axis = list(value.layout.shape), list(self.base.shape), self.axis
+        if len(rest) != len(own):
+            raise NotCarried
+        length, longest = rest.pop(axis), own.pop(axis)
         least, most = recorder.scopes.bounds(self.start + self.whole_trips() * self.step)
-        is_even = exact(length) - self.length_in(recorder, index) == self.step and tuple(rest) == self.base.shape[1:]
-        if not is_even or least < 0 or most > len(self.base):
+        is_even = exact(length) - self.length_in(recorder, index) == self.step and rest == own
+        if not is_even or least < 0 or most > longest:
             raise NotCarried
         self.standing.left |= recorder.copies.names(value.storage)
         return [(self.buffer, value.read())]
