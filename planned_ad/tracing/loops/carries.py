@@ -405,7 +405,7 @@ class Joiner:
         form, before = (stored(element_form(self.recorder, items, -1)) for items in (new, old))
         assert isinstance(form, Rows) and isinstance(before, Rows) and isinstance(form.each, Number)
         leaf, step = replace(form.each, memory=None), form.length - before.length
-        more = {"like": new, "leaf": leaf}
+        more: dict[str, Any] = {"like": new, "leaf": leaf}
         return self.of_length(NextListLength, name, old, new, before.length, step, (), leaf.dtype, **more)
 
     def join_lists(self, name: str, old: Any, new: Any) -> HandedOn:

@@ -10,15 +10,19 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
 
 from ...python.statements import GENERATOR, WhileLines
 from ...regions.affine import Affine, Extent, affine, exact, ragged, substitute
+from ...tape.tape import Value
 from ..record.decisions import Unrolled
-from ..values.loop_index import LoopIndex, outcomes
+from ..values.loop_index import LoopIndex, outcomes, plain_or_traced
 from .carries import NextNumber, period_of_exchange
 from .counts import Count
+from .known_clocks import Clock, DecidedByData, RecordedBody
 from .loops import LoopTrace
 
 UNEVEN = (
@@ -50,6 +54,9 @@ class CountedWhile(LoopTrace):
     limit: Extent | None = None  # the iterations that the comparisons of this pass allow
     least: Extent | None = None  # those that any pass allowed
     breaks: bool = False  # whether a comparison outside of the test ends it
+    tests: list[Value] = field(default_factory=list)  # of floats, as this pass has recorded them
+    last_numbers: dict[Any, Any] = field(default_factory=dict)  # what these are after it, by place
+    is_recounted: bool = False  # whether this pass has found another number of iterations by them
 
     @property
     def whole_trips(self) -> int:
@@ -59,10 +66,13 @@ class CountedWhile(LoopTrace):
 
     def begin(self) -> None:
         self.limit = None
+        self.tests.clear()
         super().begin()
         self.testing = not self.lines.endless
 
     def advance(self) -> bool:
+        if self.tests:
+            self.recorder.watch.aside(self.count_by_tests)
         self.reached()
         goes_on = super().advance()
         self.testing = goes_on and not self.lines.endless
@@ -87,18 +97,65 @@ class CountedWhile(LoopTrace):
             self.trips = ragged(self.recorder.scopes.capacity(self.least), self.least)
             self.scope.range = (0, self.least - 1)
 
+    # A test of floats that are known.
+
+    def tested(self, test: Value, decides: bool) -> bool:
+        """Python asks for the truth of a traced value; where it `decides`, the loop goes on only while it is true."""
+        try:
+            if decides and self.passes > 1 and self.recorded({}).outcome_at_first(test):
+                self.tests.append(test)
+                return True
+        except DecidedByData:
+            pass
+        raise self.unrolled(UNEVEN)
+
+    def recorded(self, now: dict[Any, Any]) -> RecordedBody:
+        """The body so far; `now`: what this pass leaves, where it is over."""
+        clocks, recorder = {}, self.recorder
+        for key, carry in self.carries.items():
+            first = self.origin.values[key][1]
+            if type(carry) is NextNumber and carry.buffer is not None and type(first) in (int, float):
+                left = recorder.value_of(plain_or_traced(now[key][1]), carry.dtype) if key in now else None
+                clocks[carry.buffer.id] = Clock(np.asarray(first, carry.dtype), left, key)
+        return RecordedBody(recorder.builder.operations, self.index, recorder.scopes.blocks.numbers, clocks)
+
+    def count_by_tests(self) -> None:
+        """What the tests of this pass allow."""
+        body = self.recorded(self.capture().values)
+        try:
+            found, numbers = body.iterations(self.tests)
+        except DecidedByData:
+            raise self.unrolled(UNEVEN) from None
+        self.limit = found if self.limit is None else self.lesser(self.limit, found)
+        is_last = isinstance(self.limit, int) and self.limit == found
+        self.last_numbers = {body.clocks[id].key: number.item() for id, number in numbers.items() if is_last}
+        self.reached()
+        self.is_recounted = self.count_again() or self.is_recounted
+
+    def known_after(self, finished: dict[Any, Any]) -> dict[Any, Any]:
+        """Floats that the tests have counted by are the program's own again."""
+        return {k: (place, self.last_numbers[k]) for k, (place, _) in finished.items() if k in self.last_numbers}
+
+    def count_again(self) -> bool:
+        if self.least is None or exact(self.trips) == self.least:
+            return False
+        self.trips = ragged(self.recorder.scopes.capacity(self.least), self.least)
+        return True
+
     def retyped(self) -> bool:
         """Whether the pass was recorded for another number of iterations than it turned out to have."""
-        if self.least is not None and exact(self.trips) != self.least:
-            self.trips = ragged(self.recorder.scopes.capacity(self.least), self.least)
+        if self.is_recounted:
+            self.is_recounted = False
             return True
-        return super().retyped()
+        return self.count_again() or super().retyped()
 
     def rotated(self, failed: dict[Any, Any]) -> bool:
-        if self.passes == 1 and period_of_exchange(failed) > 1:  # how often it runs has to be known first
-            counters = {key: f for key, f in failed.items() if type(f[1]) in (int, LoopIndex)}
+        lengths = [f for f in failed.values() if has_another_shape(*f[1:])]
+        if self.passes == 1 and (lengths or period_of_exchange(failed) > 1):  # how often it runs has to be known first
+            counters = {key: f for key, f in failed.items() if type(f[1]) in (int, float, LoopIndex)}
             self.join(counters)
-            self.carries = {key: carry for key, carry in self.carries.items() if isinstance(carry, Count)}
+            kinds = Count | NextNumber
+            self.carries = {key: carry for key, carry in self.carries.items() if isinstance(carry, kinds)}
             return bool(self.carries)
         if not super().rotated(failed):
             return False
@@ -196,3 +253,9 @@ class CountedWhile(LoopTrace):
             decisions.clocks[self.site] = frozenset(place.name for place, value in given if type(value) is float)
         decisions.uncounted[self.site] = Unrolled(line=self.line, reason=reason)
         return self.recorder.scopes.restart()
+
+
+def has_another_shape(old: Any, new: Any) -> bool:
+    """Whether two are arrays of another length each."""
+    first, then = getattr(old, "shape", ()), getattr(new, "shape", ())
+    return type(first) is type(then) is tuple and len(first) == len(then) > 0 and first != then

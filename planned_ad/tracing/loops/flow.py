@@ -162,8 +162,9 @@ class LoopFlow:
         if attempt is not None and not recorder.scopes.depth:  # iterations one by one would be ways apart
             raise recorder.scopes.give_up(attempt, for_good=True)
         frame = user_frame(sys._getframe(1))
-        if frame is not None and self.on_integers.tested(frame):
-            return False
+        known = None if frame is None else self.on_integers.tested(frame, predicate)
+        if known is not None:
+            return known
         going_on = None if frame is None else test_while(recorder, frame, predicate)
         if going_on is not None:
             return going_on

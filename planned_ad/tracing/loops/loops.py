@@ -200,6 +200,8 @@ class LoopTrace:
             self.branches.forget()
             self.know_made(now)
             self.discard()
+            if self.joiner.initial:
+                self.prepare()
             self.begin()
             return True
         self.refuse_shared_writes(now)
@@ -364,6 +366,7 @@ class LoopTrace:
             storage.reads.clear()
         self.copies.close()
         finished = {key: (place, leaving.finished(value, place.name)) for key, (place, value) in after.items()}
+        finished |= self.known_after(finished)
         around = [scope.loop.unset for scope in recorder.scopes.open if scope.loop is not None]
         for key in (self.unset & finished.keys()).difference(*around):  # of those it may come later
             place, value = finished[key]
@@ -372,6 +375,10 @@ class LoopTrace:
         if name := unnoticed(finished.values(), now, after_loop=True):
             raise unassigned.refuse_lost(self, name, f"leaves `{name}`, {DIFFERS}, for what comes after it")
         write_state(finished, self.recorder.copied)
+
+    def known_after(self, finished: dict[Key, tuple[Place, Any]]) -> dict[Key, tuple[Place, Any]]:
+        """Variables that hold after the loop what the program itself has in them."""
+        return {}
 
     @property
     def certainly_runs(self) -> bool:

@@ -19,12 +19,13 @@ from ...python.shadows import is_user_frame
 from ...python.source import current_line
 from ...python.statements import WhileLines, breaks_from, while_part, while_statements
 from ...regions.affine import Affine
+from ...tape.tape import Value
 from ..record.decisions import Attempt, Site, Unrolled
 from ..record.recorder import Recorder
 from ..record.scopes import MOST_TESTS
 from ..values.loop_index import PEEL_MOST
 from ..values.scalar_tracer import ScalarTracer
-from .counted_while import UNEVEN, CountedWhile
+from .counted_while import CountedWhile
 from .places import write_locals
 from .stepping import REASON, is_stepping
 
@@ -224,16 +225,16 @@ class WhilesOnIntegers:
                 return loop.compared(difference, relation, decides=False)
         return None
 
-    def tested(self, frame: types.FrameType) -> bool:
-        """Python asks for the truth of a traced value: whether that is to be false, since a loop on integers is over.
+    def tested(self, frame: types.FrameType, predicate: Value) -> bool | None:
+        """Python asks for the truth of a traced value: what it is in the test of a loop; None elsewhere.
 
-        It is traced, since it counts iterations where there may be none.
+        One after a loop on integers is traced, since it counts iterations where there may be none: the loop is over.
         """
         for loop in self.loops:
             if loop.testing:
-                raise loop.unrolled(UNEVEN)
+                return loop.tested(predicate, frame is loop.frame and decides(frame, loop.lines))
         visits = self.visits.get(frame, [])
-        return bool(visits) and visits[-1].ending and decides(frame, visits[-1].lines)
+        return False if visits and visits[-1].ending and decides(frame, visits[-1].lines) else None
 
     def undecided(self) -> None:
         """A comparison of indices is not decided; where it is the test of a statement, that may be a loop."""
