@@ -1,4 +1,4 @@
-"""`while` loops whose tests are of floats that the program knows: as many iterations as Python makes, counted before."""
+"""`while` loops whose tests are of floats that are known: as many iterations as Python makes, counted before."""
 
 from __future__ import annotations
 

@@ -24,6 +24,7 @@ from ..kernels.entry.callspec import CallSpec
 from ..kernels.llvm.codelibrary import Optimization
 from ..kernels.llvm.types import I64
 from ..kernels.threads.pool import WORKING
+from ..passes.appended_parts import appended_parts
 from ..passes.banded_products import banded_products
 from ..passes.boundary import primal, privatise, written_arguments, written_before_guards
 from ..passes.counted_exits import fills_sparsely
@@ -143,6 +144,8 @@ def differentiated(
         early = written_before_guards(tape, last_with_room(tape, rooms))
         if early:
             tape = privatise(tape, early, write_back=True)
+    grown = appended_parts(tape)
+    tape = tape if grown is tape else drop_dead(grown)
     tape = rewrite(
         hoist_invariants(write_out_short_loops(vectorise(packed(split_index_sets(tape)), distributes)), loads=True)
     )
