@@ -65,6 +65,16 @@ def place_of_the_next_one(x):
     return total
 
 
+@rolled
+def taken_out_where_it_was_found(x):
+    total = 0.0
+    for k in range(30):
+        scores = [x[j] * math.sin(j + k) for j in range(20)]
+        j = scores.index(max(scores))
+        total += scores.pop(j) * j + sum(scores) * x[k]
+    return total
+
+
 @program
 def of_what_is_there_twice(x):
     total = 0.0

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from .list_in_trace import ListInTrace
 
 MOST_TAKEN = 1024  # elements that are taken one by one from the rows of a loop
+SHRINKING = ("clear", "index", "pop", "remove")  # which lists do whose length is data
+METHODS = frozenset(("clear", "count", "index", "insert", "pop", "remove", "reverse"))
 
 
 def to_lay_down(items: Any) -> BaseException:
@@ -73,3 +75,28 @@ def as_made(items: Any) -> bool:
     if not items.is_plain and isinstance(length, int) and length <= MOST_TAKEN:
         items.parts = items.elements()
     return items.is_plain  # type: ignore[no-any-return]
+
+
+def method_of_list(items: Any, name: str) -> Any:
+    """What a list that traced code has made does by itself under this name; None where it is not what Python made."""
+    if name == "pop" and items.kind is list:
+        return lambda *where: popped_item(items, *where)
+    return method_as_made(items, name)
+
+
+def popped_item(items: Any, *where: Any) -> Any:
+    """Where data say which one it is, what is left is data too."""
+    if where and items.recorder.is_scalar(where[0]):
+        raise items.uneven()
+    found = method_as_made(items, "pop")
+    if found is None:
+        raise items.refuse()
+    return found(*where)
+
+
+def method_as_made(items: Any, name: str) -> Any:
+    if name in METHODS and items.is_as_made:
+        return getattr(items.parts, name)
+    if name in SHRINKING and items.kind is list and (name == "remove" or items.recorder.scopes.depth > items.depth):
+        raise items.uneven()
+    return None

@@ -17,7 +17,7 @@ from ..record.storage import Storage
 from ..record.traced import Traced
 from ..values.loop_index import PEEL_MOST, LoopIndex, expression_of, index_of
 from .end_slices import bounds_in, last_places
-from .laying_down import as_made, to_lay_down, to_lay_down_if_better, to_replace, to_write_in_place
+from .laying_down import as_made, method_of_list, to_lay_down, to_lay_down_if_better, to_replace, to_write_in_place
 from .list_in_trace import ListInTrace, adds_in_place, is_of_run_time_length, is_traced_list
 
 if TYPE_CHECKING:
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from ..record.recorder import Recorder
 
 NOTHING = object()
-SHRINKING = ("clear", "index", "pop", "remove")  # which lists do whose length is data
-METHODS = frozenset(("clear", "count", "index", "insert", "pop", "remove", "reverse"))
 
 
 @dataclass
@@ -480,11 +478,8 @@ class TracedList(ListInTrace):
     is_as_made = property(as_made)
 
     def __getattr__(self, name: str) -> Any:
-        if name in METHODS and self.is_as_made:
-            return getattr(self.parts, name)
-        if name in SHRINKING and self.kind is list and (name == "remove" or self.recorder.scopes.depth > self.depth):
-            raise self.uneven()
-        return super().__getattr__(name)
+        found = method_of_list(self, name)
+        return super().__getattr__(name) if found is None else found
 
     def __contains__(self, value: Any) -> bool:
         self.settle()
