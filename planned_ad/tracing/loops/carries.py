@@ -339,7 +339,7 @@ class Joiner:
         self.has_form, self.is_whole = carry is not None, True
         if isinstance(carry, Count | Growing):
             self.no_counts.add(place.name)
-        if isinstance(carry, NextLength) or is_dead(place):
+        if isinstance(carry, NextLength | NextRunTime) or is_dead(place):
             self.no_lengths.add(place.name)
 
     def join_lengths(self, name: str, old: Any, new: Any) -> HandedOn | None:
@@ -378,9 +378,9 @@ class Joiner:
         if not is_alike or not is_along_first_axis(new) or old.dtype != new.dtype or name in self.no_lengths:
             return None
         most, rest = (old.length.most, old.rest) if type(old) is RunTimeArray else (old.shape[0], old.shape[1:])
-        if rest != new.rest or new.length.most > most:
+        if rest != new.rest:
             return None
-        base = np.empty((most, *rest), new.dtype)
+        base = np.empty((max(most, new.length.most), *rest), new.dtype)
         buffer = recorder.builder.new_buffer("local", name, base.dtype, contiguous(base.shape))
         count = recorder.builder.new_buffer("local", f"len({name})", INT, contiguous(()))
         number = old.length.scalar(recorder) if type(old) is RunTimeArray else most

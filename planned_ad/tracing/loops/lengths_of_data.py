@@ -97,7 +97,13 @@ def of_any_length(array: RunTimeArray) -> OfAnyLength | None:
 
 
 def as_of_any_length(a: HandedOn | None, b: HandedOn | None) -> tuple[HandedOn | None, HandedOn | None]:
-    """Two forms, of which one is that of an array whose length is data and the other of an array, as of such ones."""
+    """Two forms, of which one is that of an array whose length is data and the other of an array, as of such ones.
+
+    So are those of arrays of several lengths: which it is, is data.
+    """
+    if isinstance(a, Array) and isinstance(b, Array) and a.shape and b.shape and a.shape[0] != b.shape[0]:
+        if (a.dtype, a.shape[1:]) == (b.dtype, b.shape[1:]) and type(a.shape[0]) is type(b.shape[0]) is int:
+            return tuple(OfAnyLength(form.dtype, form.shape[1:], form.shape[0]) for form in (a, b))  # type: ignore[return-value]
     if type(a) is OfAnyLength and isinstance(b, Array) and b.shape:
         return a, OfAnyLength(b.dtype, b.shape[1:], b.shape[0])
     if type(b) is OfAnyLength and isinstance(a, Array) and a.shape:
