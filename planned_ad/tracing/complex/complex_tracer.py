@@ -19,7 +19,7 @@ from ..record.traced import TRACERS
 from ..values.array_methods import ArrayMethods
 from ..values.array_tracer import ArrayTracer
 from ..values.elementwise import elementwise
-from ..values.operators import by_functions, in_place
+from ..values.operators import by_functions, chosen_by, in_place
 from .complex_scalar import ComplexScalar
 
 Parts = tuple[Value | None, Value | None]
@@ -240,6 +240,7 @@ in_place(ComplexTracer, lambda array, ufunc, other: elementwise(array.recorder, 
 by_functions(
     ComplexTracer,
     "sum", "prod", "mean", "var", "std", "any", "all", "cumsum", "cumprod", "round", "repeat", "take", "dot", "trace",
-    "compress", "choose", "nonzero", "conj", "conjugate", "max", "min",
+    "choose", "nonzero", "conj", "conjugate", "max", "min",
 )  # fmt: skip
+ComplexTracer.compress = chosen_by  # type: ignore[attr-defined]
 TRACERS.complex_array = ComplexTracer

@@ -18,7 +18,7 @@ from .advanced import nonzero
 from .array_methods import ArrayMethods
 from .elementwise import elementwise
 from .flat import FlatView
-from .operators import by_functions, clipped, in_place
+from .operators import by_functions, chosen_by, clipped, in_place
 
 
 class ArrayTracer(ArrayMethods):
@@ -194,7 +194,8 @@ in_place(ArrayTracer, _update)
 by_functions(
     ArrayTracer,
     "sum", "prod", "mean", "var", "std", "max", "min", "any", "all", "cumsum", "cumprod", "round", "repeat",
-    "take", "dot", "trace", "argmax", "argmin", "argsort", "searchsorted", "compress", "choose", "put", "argpartition",
+    "take", "dot", "trace", "argmax", "argmin", "argsort", "searchsorted", "choose", "put", "argpartition",
 )  # fmt: skip
 ArrayTracer.clip = clipped  # type: ignore[attr-defined]
+ArrayTracer.compress = chosen_by  # type: ignore[attr-defined]
 TRACERS.array = ArrayTracer

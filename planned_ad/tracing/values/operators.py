@@ -191,6 +191,11 @@ def clipped(self: Any, min: Any = None, max: Any = None, out: Any = None, **opti
     return self.recorder.call(np.clip, (self, min, max), options if out is None else {"out": out, **options})
 
 
+def chosen_by(self: Any, condition: Any, axis: Any = None, out: Any = None) -> Any:
+    """`array.compress`, of which NumPy's function takes the condition first."""
+    return self.recorder.call(np.compress, (condition, self), {"axis": axis, "out": out})
+
+
 def in_place(kind: type, update: Callable[..., Any] | None = None) -> None:
     """Give a class the operators that write to their left side, by `update(self, ufunc, other)`."""
 
