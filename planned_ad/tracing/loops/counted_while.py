@@ -18,10 +18,12 @@ import numpy as np
 from ...python.statements import GENERATOR, WhileLines
 from ...regions.affine import Affine, Extent, affine, exact, ragged, substitute
 from ...tape.tape import Value
+from ..lengths.ragged import RaggedArray
 from ..record.decisions import Unrolled
 from ..values.loop_index import LoopIndex, outcomes, plain_or_traced
 from .carries import NextNumber, period_of_exchange
 from .counts import Count
+from .held import number_type
 from .known_clocks import Clock, DecidedByData, RecordedBody
 from .loops import LoopTrace
 
@@ -121,14 +123,18 @@ class CountedWhile(LoopTrace):
 
     def count_by_tests(self) -> None:
         """What the tests of this pass allow."""
-        body = self.recorded(self.capture().values)
+        now = self.capture().values
+        body = self.recorded(now)
         try:
             found, numbers = body.iterations(self.tests)
         except DecidedByData:
             raise self.unrolled(UNEVEN) from None
+        if self.period > 1:  # the last iterations would be left to the program, and which that are is not known
+            raise self.unrolled(UNEVEN)
         self.limit = found if self.limit is None else self.lesser(self.limit, found)
         is_last = isinstance(self.limit, int) and self.limit == found
-        self.last_numbers = {body.clocks[id].key: number.item() for id, number in numbers.items() if is_last}
+        last = {body.clocks[id].key: number.item() for id, number in numbers.items() if is_last}
+        self.last_numbers = {key: number for key, number in last.items() if number_type(now[key][1])[1]}
         self.reached()
         self.is_recounted = self.count_again() or self.is_recounted
 
@@ -150,7 +156,7 @@ class CountedWhile(LoopTrace):
         return self.count_again() or super().retyped()
 
     def rotated(self, failed: dict[Any, Any]) -> bool:
-        lengths = [f for f in failed.values() if has_another_shape(*f[1:])]
+        lengths = any(self.has_another_shape(*f[1:]) for f in failed.values())
         if self.passes == 1 and (lengths or period_of_exchange(failed) > 1):  # how often it runs has to be known first
             counters = {key: f for key, f in failed.items() if type(f[1]) in (int, float, LoopIndex)}
             self.join(counters)
@@ -162,6 +168,11 @@ class CountedWhile(LoopTrace):
         self.carries.clear()
         self.trips, self.least = 1, None
         return True
+
+    def has_another_shape(self, old: Any, new: Any) -> bool:
+        """Whether two are arrays of another length each."""
+        are_arrays = all(self.recorder.is_array(v) or type(v) is RaggedArray for v in (old, new))
+        return are_arrays and old.ndim == new.ndim and old.shape != new.shape
 
     def close(self, *now: Any) -> None:
         if self.limit is None:
@@ -253,9 +264,3 @@ class CountedWhile(LoopTrace):
             decisions.clocks[self.site] = frozenset(place.name for place, value in given if type(value) is float)
         decisions.uncounted[self.site] = Unrolled(line=self.line, reason=reason)
         return self.recorder.scopes.restart()
-
-
-def has_another_shape(old: Any, new: Any) -> bool:
-    """Whether two are arrays of another length each."""
-    first, then = getattr(old, "shape", ()), getattr(new, "shape", ())
-    return type(first) is type(then) is tuple and len(first) == len(then) > 0 and first != then

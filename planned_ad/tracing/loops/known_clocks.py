@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -34,7 +35,7 @@ class Clock:
 
     first: np.ndarray
     following: Value | None  # which is not known before the iteration is over
-    key: object  # of its place
+    key: Any  # of its place
 
 
 @dataclass(frozen=True)

@@ -177,7 +177,7 @@ def list_replacements(recorder: Recorder) -> dict[int, object]:
         held = items.parts if type(items) is TracedList and items.is_as_made else items
         numbers = numbers_to_search(held, value) if type(held) is list else None
         kinds = {number_type(number) for number in numbers or ()}
-        if len(kinds) != 1 or any(map(types_in, held)):
+        if len(kinds) != 1 or not any(map(recorder.is_scalar, held)) or any(map(types_in, held)):
             return items.remove(value)
         array, place = recorder.call(np.array, (numbers,), {}), first_place(numbers, value)
         left = np.where(np.arange(len(held) - 1) < place, array[:-1], array[1:])
