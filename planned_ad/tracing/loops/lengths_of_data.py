@@ -101,14 +101,19 @@ def as_of_any_length(a: HandedOn | None, b: HandedOn | None) -> tuple[HandedOn |
 
     So are those of arrays of several lengths: which it is, is data.
     """
-    if isinstance(a, Array) and isinstance(b, Array) and a.shape and b.shape and a.shape[0] != b.shape[0]:
-        if (a.dtype, a.shape[1:]) == (b.dtype, b.shape[1:]) and type(a.shape[0]) is type(b.shape[0]) is int:
-            return tuple(OfAnyLength(form.dtype, form.shape[1:], form.shape[0]) for form in (a, b))  # type: ignore[return-value]
+    if isinstance(a, Array) and isinstance(b, Array) and has_another_length(a, b):
+        return OfAnyLength(a.dtype, a.shape[1:], a.shape[0]), OfAnyLength(b.dtype, b.shape[1:], b.shape[0])
     if type(a) is OfAnyLength and isinstance(b, Array) and b.shape:
         return a, OfAnyLength(b.dtype, b.shape[1:], b.shape[0])
     if type(b) is OfAnyLength and isinstance(a, Array) and a.shape:
         return OfAnyLength(a.dtype, a.shape[1:], a.shape[0]), b
     return a, b
+
+
+def has_another_length(a: Array, b: Array) -> bool:
+    """Whether they are alike but for their length, which is known of both."""
+    is_alike = a.dtype == b.dtype and len(a.shape) == len(b.shape) > 0 and a.shape[1:] == b.shape[1:]
+    return is_alike and a.shape[0] != b.shape[0] and type(a.shape[0]) is type(b.shape[0]) is int
 
 
 def is_along_first_axis(value: Any) -> bool:
