@@ -113,6 +113,67 @@ def of_a_number_times_a_step(x):
 
 
 @program
+def any_of_two_in_a_call(x):
+    t, s, v = 2.0, 0.0, x[0]
+    while any([t < 5, s < 3]):
+        v = v * 0.9 + x[1] * t
+        t += 0.125
+        s += 0.1
+    return v + t * s
+
+
+@program
+def all_of_two_in_a_call(x):
+    t, s, v = 2.0, 0.0, x[0]
+    while all(c for c in (t < 5, s < 3)):
+        v = v * 0.9 + x[1] * t
+        t += 0.125
+        s += 0.1
+    return v + t * s
+
+
+@program
+def with_a_last_iteration_of_its_own(x):
+    t, k, v = 0.0, 0, x[0]
+    while t < 3.0:
+        if k == 29:
+            v = v + 100 * x[1]
+        v = v * 0.9 + x[k]
+        t += DT
+        k += 1
+    return v * t
+
+
+@program
+def with_a_first_iteration_of_its_own(x):
+    t, v, before = 0.0, x[0], None
+    while t < 3.0:
+        v = v * 0.9 + (x[1] if before is None else before * x[2])
+        before = v * t
+        t += DT
+    return v * t + before
+
+
+@program
+def exchanged_in_each_iteration(x):
+    a, b, t = x[:4].copy(), x[4:8].copy(), 0.0
+    while t < 3.05:
+        b[:] = a * 0.9 + x[1] * t
+        a, b = b, a
+        t += DT
+    return np.sum(a) + 2 * np.sum(b) + t
+
+
+@program
+def of_numpy_after_all(x):
+    t, v = 0.0, x[0]
+    while t < 3.0:
+        v = v * 0.9 + x[1] * t
+        t = t + np.float64(DT)
+    return v * (2.0 if isinstance(t, np.float64) else 3.0)
+
+
+@program
 def either_of_two(x):
     t, v = 0.0, x[0]
     while t < 2.0 or v < 3.0:
@@ -183,6 +244,13 @@ def counted(step, end):
         return n
 
     return f
+
+
+@pytest.mark.parametrize("f", PROGRAMS.all)
+def test_without_a_comparison(f):
+    """Compiled without a look at what Python makes of it."""
+    x = np.random.default_rng(3).random(SIZE)
+    assert planned_ad.compile(f, (x,), check=False)(x) == pytest.approx(f(x), rel=1e-12)
 
 
 @pytest.mark.parametrize("step", [0.1, 0.3, 1 / 3, 0.7])

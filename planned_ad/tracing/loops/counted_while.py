@@ -58,6 +58,7 @@ class CountedWhile(LoopTrace):
     breaks: bool = False  # whether a comparison outside of the test ends it
     tests: list[Value] = field(default_factory=list)  # of floats, as this pass has recorded them
     last_numbers: dict[Any, Any] = field(default_factory=dict)  # what these are after it, by place
+    by_tests: bool = False  # whether there were such in a pass
     is_recounted: bool = False  # whether this pass has found another number of iterations by them
 
     @property
@@ -106,6 +107,7 @@ class CountedWhile(LoopTrace):
         try:
             if decides and self.passes > 1 and self.recorded({}).outcome_at_first(test):
                 self.tests.append(test)
+                self.by_tests = True
                 return True
         except DecidedByData:
             pass
@@ -126,17 +128,17 @@ class CountedWhile(LoopTrace):
         now = self.capture().values
         body = self.recorded(now)
         try:
-            found, numbers = body.iterations(self.tests)
+            found = body.iterations(self.tests)
         except DecidedByData:
             raise self.unrolled(UNEVEN) from None
-        if self.period > 1:  # the last iterations would be left to the program, and which that are is not known
-            raise self.unrolled(UNEVEN)
         self.limit = found if self.limit is None else self.lesser(self.limit, found)
-        is_last = isinstance(self.limit, int) and self.limit == found
-        last = {body.clocks[id].key: number.item() for id, number in numbers.items() if is_last}
-        self.last_numbers = {key: number for key, number in last.items() if number_type(now[key][1])[1]}
         self.reached()
+        if self.period > 1 or not isinstance(self.least, int):  # the program could not go on where the loop ends
+            raise self.unrolled(UNEVEN)
         self.is_recounted = self.count_again() or self.is_recounted
+        after = body.numbers_after(self.least, self.tests).items()
+        keys = {id: clock.key for id, clock in body.clocks.items() if number_type(now[clock.key][1])[1]}
+        self.last_numbers = {keys[id]: number.item() for id, number in after if id in keys}
 
     def known_after(self, finished: dict[Any, Any]) -> dict[Any, Any]:
         """Floats that the tests have counted by are the program's own again."""

@@ -6,7 +6,8 @@ one iteration after the other, in numbers, as the program itself would: by the s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,8 +53,19 @@ class RecordedBody:
         steps = self.steps_to([test])
         return bool(self.computed([test], steps, 0, {id: clock.first for id, clock in self.clocks.items()})[0])
 
-    def iterations(self, tests: Sequence[Value]) -> tuple[int, Numbers]:
-        """How often all tests come out true, one iteration after the other, and what the clocks are then."""
+    def iterations(self, tests: Sequence[Value]) -> int:
+        """How often all tests come out true, one iteration after the other."""
+        for done, (outcomes, _) in enumerate(self.in_turn(tests)):
+            if not all(outcomes):
+                return done
+        raise DecidedByData
+
+    def numbers_after(self, count: int, tests: Sequence[Value]) -> Numbers:
+        """What the clocks that the tests read are after so many iterations."""
+        return next(itertools.islice(self.in_turn(tests), count, None))[1]
+
+    def in_turn(self, tests: Sequence[Value]) -> Iterator[tuple[list[np.ndarray], Numbers]]:
+        """How the tests come out, and what the clocks are before it, for one iteration after the other."""
         read: list[int] = []
         while True:  # of what they read, what that is in the next iteration matters too
             wanted = [*tests, *map(self.following, read)]
@@ -65,10 +77,8 @@ class RecordedBody:
         now = {id: self.clocks[id].first for id in read}
         for done in range(MOST_ITERATIONS):
             found = self.computed(wanted, steps, done, now)
-            if not all(found[: len(tests)]):
-                return done, now
+            yield found[: len(tests)], now
             now = dict(zip(read, found[len(tests) :]))
-        raise DecidedByData
 
     def following(self, clock: int) -> Value:
         found = self.clocks[clock].following

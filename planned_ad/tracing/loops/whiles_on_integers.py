@@ -25,7 +25,7 @@ from ..record.recorder import Recorder
 from ..record.scopes import MOST_TESTS
 from ..values.loop_index import PEEL_MOST
 from ..values.scalar_tracer import ScalarTracer
-from .counted_while import CountedWhile
+from .counted_while import UNEVEN, CountedWhile
 from .places import write_locals
 from .stepping import REASON, is_stepping
 
@@ -44,6 +44,7 @@ class Visit:
     loop: CountedWhile | None = None
     over: bool = False  # whether the loop has been recorded; what follows runs as it is, and `rounds` counts that
     ending: bool = False  # whether the test that ends it is running
+    by_tests: bool = False  # whether that has to be of known numbers, which the loop was counted by
     settled: bool = False  # whether there is nothing more to find out
     tests: int = 0  # of data in its body, each a guard
 
@@ -144,7 +145,7 @@ class WhilesOnIntegers:
         if visit.loop is not None:
             loop = visit.loop
             if not loop.advance():
-                visit.loop, visit.over, visit.rounds = None, True, 0
+                visit.loop, visit.over, visit.rounds, visit.by_tests = None, True, 0, loop.by_tests
                 visit.ending = not loop.breaks and not decisions.last.get(visit.site, 0)
             return
         if visit.over or visit.site not in decisions.counted or visit.site in decisions.unrolled:
@@ -234,7 +235,18 @@ class WhilesOnIntegers:
             if loop.testing:
                 return loop.tested(predicate, frame is loop.frame and decides(frame, loop.lines))
         visits = self.visits.get(frame, [])
-        return False if visits and visits[-1].ending and decides(frame, visits[-1].lines) else None
+        if not (visits and visits[-1].ending and decides(frame, visits[-1].lines)):
+            return None
+        if visits[-1].by_tests:
+            raise self.refused(visits[-1])
+        return False
+
+    def refused(self, visit: Visit) -> BaseException:
+        """What to raise where it is not known that a loop ends where it was counted to end."""
+        decisions = self.recorder.scopes.decisions
+        decisions.counted.discard(visit.site)
+        decisions.uncounted[visit.site] = Unrolled(line=self.recorder.builder.line, reason=UNEVEN)
+        return self.recorder.scopes.restart()
 
     def undecided(self) -> None:
         """A comparison of indices is not decided; where it is the test of a statement, that may be a loop."""
