@@ -43,7 +43,7 @@ from .held import (
     taken_apart,
     zero_like,
 )
-from .lengths_of_data import NextRunTime, is_along_first_axis
+from .lengths_of_data import NextRunTime, is_along_first_axis, may_be_of_any_length
 from .letters import CODE, Letters, all_texts, may_be_text
 from .list_in_trace import is_traced_list
 from .moving_lengths import NextLength, NextListLength
@@ -378,7 +378,7 @@ class Joiner:
         if not is_alike or not is_along_first_axis(new) or old.dtype != new.dtype or name in self.no_lengths:
             return None
         most, rest = (old.length.most, old.rest) if type(old) is RunTimeArray else (old.shape[0], old.shape[1:])
-        if rest != new.rest:
+        if rest != new.rest or (new.length.most > most and not may_be_of_any_length(recorder)):
             return None
         base = np.empty((max(most, new.length.most), *rest), new.dtype)
         buffer = recorder.builder.new_buffer("local", name, base.dtype, contiguous(base.shape))

@@ -20,7 +20,7 @@ from .dict_tables import DictTable
 from .form import HandedOn
 from .forms import Items, Nothing, Unchanged, joined
 from .held import has_places, is_alone, memory_of, taken_apart
-from .lengths_of_data import OfAnyLength
+from .lengths_of_data import OfAnyLength, of_several_lengths
 from .none_or_value import NoneOrValue
 from .object_copies import sites_of_lists
 from .places import Place
@@ -57,7 +57,7 @@ def choose(
         return Nothing(reason, records=sites_to_refer(recorder, value, *(() if old is ABSENT else (old,))))
     if form is None:
         form = Unchanged(value if old is ABSENT else old)
-    found = joined(form, Unchanged(value))
+    found = joined(form, Unchanged(value)) or of_several_lengths(recorder, form.opened(), Unchanged(value).opened())
     found = None if found is None else with_lists(recorder, found, value, old)
     if isinstance(found, Items) and found.kind in (list, dict) and found.shown is None:
         shown = site_of_record(recorder, value)

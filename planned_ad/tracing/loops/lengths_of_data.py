@@ -97,12 +97,7 @@ def of_any_length(array: RunTimeArray) -> OfAnyLength | None:
 
 
 def as_of_any_length(a: HandedOn | None, b: HandedOn | None) -> tuple[HandedOn | None, HandedOn | None]:
-    """Two forms, of which one is that of an array whose length is data and the other of an array, as of such ones.
-
-    So are those of arrays of several lengths: which it is, is data.
-    """
-    if isinstance(a, Array) and isinstance(b, Array) and has_another_length(a, b):
-        return OfAnyLength(a.dtype, a.shape[1:], a.shape[0]), OfAnyLength(b.dtype, b.shape[1:], b.shape[0])
+    """Two forms, of which one is that of an array whose length is data and the other of an array, as of such ones."""
     if type(a) is OfAnyLength and isinstance(b, Array) and b.shape:
         return a, OfAnyLength(b.dtype, b.shape[1:], b.shape[0])
     if type(b) is OfAnyLength and isinstance(a, Array) and a.shape:
@@ -110,10 +105,25 @@ def as_of_any_length(a: HandedOn | None, b: HandedOn | None) -> tuple[HandedOn |
     return a, b
 
 
-def has_another_length(a: Array, b: Array) -> bool:
-    """Whether they are alike but for their length, which is known of both."""
-    is_alike = a.dtype == b.dtype and len(a.shape) == len(b.shape) > 0 and a.shape[1:] == b.shape[1:]
-    return is_alike and a.shape[0] != b.shape[0] and type(a.shape[0]) is type(b.shape[0]) is int
+def of_several_lengths(recorder: Recorder, a: HandedOn | None, b: HandedOn | None) -> HandedOn | None:
+    """The form of one of two arrays of known lengths, that are alike but for these; None of others."""
+    if not (isinstance(a, Array) and isinstance(b, Array) and a.dtype == b.dtype and a.shape[1:] == b.shape[1:]):
+        return None
+    are_known = len(a.shape) == len(b.shape) > 0 and type(a.shape[0]) is type(b.shape[0]) is int
+    if not are_known or not may_be_of_any_length(recorder):
+        return None
+    return OfAnyLength(a.dtype, a.shape[1:], max(a.shape[0], b.shape[0]))
+
+
+def may_be_of_any_length(recorder: Recorder) -> bool:
+    """Whether to try what has no rule for all that is done with it: else the trace starts again without.
+
+    Not so that one trace serves for all ways through a function: there are traces for each length instead.
+    """
+    if recorder.scopes.decisions.most_passes:
+        return False
+    site = next((scope.site for scope in reversed(recorder.scopes.open) if scope.site is not None), None)
+    return site is not None and recorder.scopes.may_try(site)
 
 
 def is_along_first_axis(value: Any) -> bool:
