@@ -34,13 +34,17 @@ long for all iterations as for the last one, where Python copies what there is e
 
 from __future__ import annotations
 
+import itertools
 import operator
+from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from ..regions.affine import Extent, exact
 from ..regions.regions import Region, View
 from ..tape.tape import Buffer, Load, Operation, Store, Tape
+
+MOST_PIECES = 16
 
 
 def appended_parts(tape: Tape) -> Tape:
@@ -51,52 +55,67 @@ def appended_parts(tape: Tape) -> Tape:
 
 def with_parts_alone(block: tuple[Operation, ...], buffers: Sequence[Buffer]) -> tuple[Operation, ...]:
     found: list[Operation] = []
-    loads: dict[int, tuple[int, Load]] = {}  # of this block, by what they load, and where they are
-    for k, op in enumerate(block):
+    accesses = Accesses()
+    for op in block:
+        parts = None
         if op.blocks:
             inner = [with_parts_alone(each, buffers) for each in op.blocks]
             found.append(op if all(map(operator.is_, inner, op.blocks)) else op.with_blocks(*inner))
-            continue
-        if isinstance(op, Load):
-            loads[op.out.id] = k, op
-        parts = None
-        if isinstance(op, Store) and op.value.id in loads and buffers[op.region.buffer].kind == "local":
-            dtypes = {buffers[r.buffer].dtype for r in (op.region, loads[op.value.id][1].region)}
-            parts = parts_behind(block[:k], op, loads) if len(dtypes) == 1 else None
-        found += [op] if parts is None else parts
+        else:
+            if isinstance(op, Store) and op.value.id in accesses.loads and buffers[op.region.buffer].kind == "local":
+                dtypes = {buffers[r.buffer].dtype for r in (op.region, accesses.loads[op.value.id][1].region)}
+                parts = accesses.parts_behind(op) if len(dtypes) == 1 else None
+            found += [op] if parts is None else parts
+        accesses.note(op)
     return block if len(found) == len(block) and all(map(operator.is_, found, block)) else tuple(found)
 
 
-def parts_behind(before: Sequence[Operation], op: Store, loads: dict[int, tuple[int, Load]]) -> list[Operation] | None:
-    """What is left to store, where the rest of what is stored lies there; None where that is not known."""
-    (loaded_at, joined), memory = loads[op.value.id], op.region.buffer
-    if op.accumulate or joined.region.buffer == memory or not same_view(joined.region.view, op.region.view):
-        return None
-    pieces = pieces_joined(before[:loaded_at], joined.region)
-    first = None if pieces is None else loads.get(pieces[0].value.id)
-    if pieces is None or first is None or len(pieces) < 2 or {p.value.dtype for p in pieces} != {op.value.dtype}:
-        return None
-    read_at, there = first
-    if there.region.buffer != memory or not same_view(there.region.view, pieces[0].region.view):
-        return None
-    if any(r.buffer == memory for other in before[read_at:] for r in other.writes):
-        return None
-    return [replace(op, region=Region(memory, piece.region.view), value=piece.value) for piece in pieces[1:]]
+@dataclass
+class Accesses:
+    """What a block has done so far: of each memory, what touches it and when; and the loads, by what they load."""
 
+    of: defaultdict[int, list[tuple[int, Operation]]] = field(default_factory=lambda: defaultdict(list))
+    loads: dict[int, tuple[int, Load]] = field(default_factory=dict)
+    done: int = 0
 
-def pieces_joined(before: Sequence[Operation], joined: Region) -> list[Store] | None:
-    """The stores that make a region what it is, one behind the other along an axis; None where they do not."""
-    found: list[Store] = []
-    for op in reversed(before):
-        if not any(r.buffer == joined.buffer for r in (*op.writes, *op.reads)):
-            continue
-        if not isinstance(op, Store) or op.accumulate or op.value.shape != op.region.shape:
-            break
-        found.insert(0, op)
-    for axis in range(len(joined.view.shape)):
-        if lie_behind_one_another(joined.view, [piece.region.view for piece in found], axis):
-            return found
-    return None
+    def note(self, op: Operation) -> None:
+        for buffer in {region.buffer for region in (*op.reads, *op.writes)}:
+            self.of[buffer].append((self.done, op))
+        if isinstance(op, Load):
+            self.loads[op.out.id] = self.done, op
+        self.done += 1
+
+    def parts_behind(self, op: Store) -> list[Operation] | None:
+        """What is left to store, where the rest of what is stored lies there; None where that is not known."""
+        (loaded_at, joined), memory = self.loads[op.value.id], op.region.buffer
+        if op.accumulate or joined.region.buffer == memory or not same_view(joined.region.view, op.region.view):
+            return None
+        pieces = self.pieces_joined(joined.region, loaded_at)
+        first = None if pieces is None else self.loads.get(pieces[0].value.id)
+        if pieces is None or first is None or len(pieces) < 2 or {p.value.dtype for p in pieces} != {op.value.dtype}:
+            return None
+        read_at, there = first
+        if there.region.buffer != memory or not same_view(there.region.view, pieces[0].region.view):
+            return None
+        since = itertools.takewhile(lambda access: access[0] > read_at, reversed(self.of[memory]))
+        if any(r.buffer == memory for _, other in since for r in other.writes):
+            return None
+        return [replace(op, region=Region(memory, piece.region.view), value=piece.value) for piece in pieces[1:]]
+
+    def pieces_joined(self, joined: Region, until: int) -> list[Store] | None:
+        """The stores that make a region what it is, one behind the other along an axis; None where they do not."""
+        found: list[Store] = []
+        for at, op in reversed(self.of[joined.buffer]):
+            if at >= until:
+                continue
+            is_piece = isinstance(op, Store) and not op.accumulate and op.value.shape == op.region.shape
+            if not is_piece or len(found) > MOST_PIECES:
+                break
+            found.insert(0, op)  # type: ignore[arg-type]
+        for axis in range(len(joined.view.shape)):
+            if lie_behind_one_another(joined.view, [piece.region.view for piece in found], axis):
+                return found
+        return None
 
 
 def lie_behind_one_another(whole: View, parts: Sequence[View], axis: int) -> bool:
