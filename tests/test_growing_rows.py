@@ -64,6 +64,25 @@ def columns(x):
 
 
 @rolled
+def rows_as_lists(x):
+    path, v, u = [x[0], x[1], x[2]], x[3], x[4]
+    for k in range(25):
+        v, u = v * 0.9 + u * 0.1, math.sin(v) * x[k]
+        path = np.vstack((path, [v, u, v * u]))
+    return np.sum(path[-1] * path[0]) + np.sum(path[:, 1])
+
+
+@rolled
+def columns_as_lists(x):
+    table, v = x[:3].reshape(3, 1), x[3]
+    for k in range(25):
+        v = v * 0.9 + 0.1 * x[k]
+        table = np.hstack((table, [[v], [v * v], [1.0]]))
+        table = np.column_stack((table, (v, 2.0 * v, x[k])))
+    return np.sum(table[:, -1] * table[:, 3])
+
+
+@rolled
 def the_last_ones(x):
     """Three rows move on."""
     state, last = x[:3].copy(), np.zeros((3, 3))

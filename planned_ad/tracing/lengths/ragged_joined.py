@@ -13,8 +13,15 @@ from .ragged import RaggedArray, seen
 from .varying import MOVED, refused
 
 
+def joined_arrays(recorder: Recorder, arrays: Any) -> list[Any]:
+    """What is joined, lists of numbers among it, as arrays."""
+    is_list = [isinstance(a, list | tuple) for a in arrays]
+    return [recorder.call(np.array, (a,), {}) if one else a for a, one in zip(arrays, is_list)]
+
+
 def ragged_concatenate(recorder: Recorder, arrays: Any, axis: Any = 0) -> Any:
     """`numpy.concatenate`."""
+    arrays = joined_arrays(recorder, arrays)
     parts = [a if type(a) is RaggedArray else recorder.array(recorder.value_of(a)) for a in arrays]
     if axis is None or any(type(a) is RaggedArray and a.ndim != parts[0].ndim for a in parts):
         raise refused(recorder, "joins, in this way,", MOVED)
@@ -42,7 +49,7 @@ def ragged_concatenate(recorder: Recorder, arrays: Any, axis: Any = 0) -> Any:
 
 def ragged_hstack(recorder: Recorder, arrays: Any) -> Any:
     """`numpy.hstack`."""
-    arrays = [np.atleast_1d(a) if not np.ndim(a) else a for a in arrays]
+    arrays = [np.atleast_1d(a) if not np.ndim(a) else a for a in joined_arrays(recorder, arrays)]
     return ragged_concatenate(recorder, arrays, 0 if np.ndim(arrays[0]) == 1 else 1)
 
 
@@ -74,7 +81,7 @@ def ragged_stack(recorder: Recorder, arrays: Any, axis: Any = 0) -> Any:
 
 def ragged_rows(recorder: Recorder, arrays: Any) -> Any:
     """`numpy.vstack`."""
-    arrays = list(arrays)
+    arrays = joined_arrays(recorder, arrays)
     if all(np.ndim(a) == 1 for a in arrays):
         return ragged_stack(recorder, arrays)
     return ragged_concatenate(recorder, [a[None, :] if np.ndim(a) == 1 else a for a in arrays])
@@ -82,7 +89,7 @@ def ragged_rows(recorder: Recorder, arrays: Any) -> Any:
 
 def ragged_columns(recorder: Recorder, arrays: Any) -> Any:
     """`numpy.column_stack`."""
-    arrays = list(arrays)
+    arrays = joined_arrays(recorder, arrays)
     if all(np.ndim(a) == 1 for a in arrays):
         return ragged_stack(recorder, arrays, 1)
     return ragged_concatenate(recorder, [a[:, None] if np.ndim(a) == 1 else a for a in arrays], 1)
