@@ -23,7 +23,7 @@ from ..record.decisions import Unrolled
 from ..values.loop_index import LoopIndex, outcomes, plain_or_traced
 from .carries import NextNumber, period_of_exchange
 from .counts import Count
-from .held import number_type
+from .held import is_number, number_type
 from .known_clocks import Clock, DecidedByData, RecordedBody
 from .loops import LoopTrace
 
@@ -119,8 +119,9 @@ class CountedWhile(LoopTrace):
         for key, carry in self.carries.items():
             first = self.origin.values[key][1]
             if type(carry) is NextNumber and carry.buffer is not None and type(first) in (int, float):
-                left = recorder.value_of(plain_or_traced(now[key][1]), carry.dtype) if key in now else None
-                clocks[carry.buffer.id] = Clock(np.asarray(first, carry.dtype), left, key)
+                is_left = key in now and is_number(now[key][1])
+                left = recorder.value_of(plain_or_traced(now[key][1]), carry.dtype) if is_left else None
+                clocks[carry.buffer.id] = Clock(np.asarray(first, carry.dtype).item(), left, key)
         return RecordedBody(recorder.builder.operations, self.index, recorder.scopes.blocks.numbers, clocks)
 
     def count_by_tests(self) -> None:
@@ -137,8 +138,8 @@ class CountedWhile(LoopTrace):
             raise self.unrolled(UNEVEN)
         self.is_recounted = self.count_again() or self.is_recounted
         after = body.numbers_after(self.least, self.tests).items()
-        keys = {id: clock.key for id, clock in body.clocks.items() if number_type(now[clock.key][1])[1]}
-        self.last_numbers = {keys[id]: number.item() for id, number in after if id in keys}
+        keys = {id: body.clocks[id].key for id, _ in after if number_type(now[body.clocks[id].key][1])[1]}
+        self.last_numbers = {keys[id]: number for id, number in after if id in keys}
 
     def known_after(self, finished: dict[Any, Any]) -> dict[Any, Any]:
         """Floats that the tests have counted by are the program's own again."""

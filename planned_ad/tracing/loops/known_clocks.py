@@ -6,24 +6,27 @@ one iteration after the other, in numbers, as the program itself would: by the s
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ...regions.affine import Affine, at
-from ...rules import RULES
+from ...regions.affine import Affine
 from ...tape.tape import Apply, Constant, IndexValue, Load, Operation, Value
 
 MOST_ITERATIONS = 100_000
-EXACT = frozenset(  # what is rounded to the same number everywhere
-    ("add", "subtract", "multiply", "divide", "negative", "absolute", "sqrt", "floor", "ceil", "minimum", "maximum")
-    + ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "cast", "where")
-    + ("logical_and", "logical_or", "logical_not")
-)
-Numbers = Mapping[int, np.ndarray]  # by the buffers that they are handed on in
+EXACT = {  # what is rounded to the same number everywhere, as Python writes it
+    "add": "{0} + {1}", "subtract": "{0} - {1}", "multiply": "{0} * {1}", "divide": "{0} / {1}", "negative": "-{0}",
+    "absolute": "abs({0})", "sqrt": "math.sqrt({0})", "minimum": "{0} if {0} <= {1} or {0} != {0} else {1}",
+    "maximum": "{0} if {0} >= {1} or {0} != {0} else {1}", "less": "{0} < {1}", "less_equal": "{0} <= {1}",
+    "greater": "{0} > {1}", "greater_equal": "{0} >= {1}", "equal": "{0} == {1}", "not_equal": "{0} != {1}",
+    "where": "{1} if {0} else {2}", "logical_and": "bool({0} and {1})", "logical_or": "bool({0} or {1})",
+    "logical_not": "not {0}",
+}  # fmt: skip
+KINDS = {np.dtype(float): "float", np.dtype(np.int64): "int", np.dtype(bool): "bool"}
+Numbers = Mapping[int, Any]  # by the buffers that they are handed on in
 
 
 class DecidedByData(Exception):
@@ -34,7 +37,7 @@ class DecidedByData(Exception):
 class Clock:
     """A number that is handed on: what it is at first, and what an iteration leaves."""
 
-    first: np.ndarray
+    first: Any
     following: Value | None  # which is not known before the iteration is over
     key: Any  # of its place
 
@@ -45,44 +48,76 @@ class RecordedBody:
 
     operations: Sequence[Operation]
     index: int
-    constants: Numbers
+    constants: Mapping[int, np.ndarray]
     clocks: Mapping[int, Clock]
 
     def outcome_at_first(self, test: Value) -> bool:
         """Of a test, in the first iteration."""
-        steps = self.steps_to([test])
-        return bool(self.computed([test], steps, 0, {id: clock.first for id, clock in self.clocks.items()})[0])
+        return bool(self.run([test], [], 1)[0])
 
     def iterations(self, tests: Sequence[Value]) -> int:
         """How often all tests come out true, one iteration after the other."""
-        for done, (outcomes, _) in enumerate(self.in_turn(tests)):
-            if not all(outcomes):
-                return done
-        raise DecidedByData
+        done: int = self.run(tests, self.read_by(tests), MOST_ITERATIONS)[0]
+        if done == MOST_ITERATIONS:
+            raise DecidedByData
+        return done
 
     def numbers_after(self, count: int, tests: Sequence[Value]) -> Numbers:
-        """What the clocks that the tests read are after so many iterations."""
-        return next(itertools.islice(self.in_turn(tests), count, None))[1]
+        """What the clocks that the tests read are after so many iterations, in which these come out true."""
+        read = self.read_by(tests)
+        return dict(zip(read, self.run(tests, read, count)[1]))
 
-    def in_turn(self, tests: Sequence[Value]) -> Iterator[tuple[list[np.ndarray], Numbers]]:
-        """How the tests come out, and what the clocks are before it, for one iteration after the other."""
+    def read_by(self, tests: Sequence[Value]) -> list[int]:
+        """The clocks on which it depends how the tests come out, now or in later iterations."""
         read: list[int] = []
-        while True:  # of what they read, what that is in the next iteration matters too
-            wanted = [*tests, *map(self.following, read)]
-            steps = self.steps_to(wanted)
+        while True:
+            steps = self.steps_to([*tests, *map(self.following, read)])
             more = {op.region.buffer for op in steps if isinstance(op, Load)}.difference(read)
             if not more:
-                break
+                return read
             read += more
-        now = {id: self.clocks[id].first for id in read}
-        for done in range(MOST_ITERATIONS):
-            found = self.computed(wanted, steps, done, now)
-            yield found[: len(tests)], now
-            now = dict(zip(read, found[len(tests) :]))
+
+    def run(self, tests: Sequence[Value], read: Sequence[int], most: int) -> tuple[int, list[Any]]:
+        """In how many iterations all tests are true, at most so many, and what these clocks are then."""
+        steps = self.steps_to([*tests, *map(self.following, read)])
+        used = {op.region.buffer for op in steps if isinstance(op, Load)}
+        held = {f"v{id}": data.item() for id, data in self.constants.items() if data.shape == ()}
+        held |= {f"c{id}": self.clocks[id].first for id in used.union(read)}
+        lines = [f"    v{op.outputs[0].id} = {self.written(op)}" for op in steps]
+        lines += [f"    if not ({' and '.join(f'v{test.id}' for test in tests)}): break"]
+        lines += [
+            f"    {', '.join(f'c{id}' for id in read)} = {', '.join(f'v{self.following(id).id}' for id in read)}"
+        ] * bool(read)
+        text = "\n".join([f"while done < {most}:", *lines, "    done += 1"])
+        names: dict[str, Any] = {**held, "math": math, "done": 0}
+        try:
+            exec(text, names)
+        except (ArithmeticError, ValueError):  # which the program may handle
+            raise DecidedByData from None
+        return names["done"], [names[f"c{id}"] for id in read]
+
+    def written(self, op: Operation) -> str:
+        """What an operation computes, as Python writes it."""
+        match op:
+            case Constant():
+                return repr(op.data.item()) if np.isfinite(op.data) else f"float('{op.data.item()}')"
+            case IndexValue(expression=expression):
+                constant, terms = (
+                    (expression, ()) if isinstance(expression, int) else (expression.constant, expression.terms)
+                )
+                return " + ".join([str(constant), *(f"{factor} * done" for _, factor in terms)])
+            case Load(region=region):
+                return f"c{region.buffer}"
+            case Apply(primitive="cast", operands=operands, out=out):
+                return f"{KINDS[out.dtype]}(v{operands[0].id})"
+            case Apply(primitive=primitive, operands=operands):
+                return EXACT[primitive].format(*(f"v{operand.id}" for operand in operands))
+        raise DecidedByData
 
     def following(self, clock: int) -> Value:
         found = self.clocks[clock].following
-        assert found is not None
+        if found is None:
+            raise DecidedByData
         return found
 
     def steps_to(self, values: Iterable[Value]) -> list[Operation]:
@@ -101,7 +136,9 @@ class RecordedBody:
                     pass
                 case Load(out=out, region=region) if out.shape == () and region.buffer in self.clocks:
                     pass
-                case Apply(out=out, operands=operands) as op if out.shape == () and op.primitive in EXACT:
+                case Apply(out=out, operands=operands) as op if op.primitive == "cast" or op.primitive in EXACT:
+                    if out.shape != () or any(v.dtype not in KINDS for v in (out, *operands)):
+                        raise DecidedByData
                     waiting += [operand.id for operand in operands]
                 case _:
                     raise DecidedByData
@@ -110,26 +147,3 @@ class RecordedBody:
 
     def is_of_own(self, expression: Affine) -> bool:
         return all(index == self.index for index, _ in expression.terms)
-
-    def computed(
-        self, wanted: Iterable[Value], steps: Iterable[Operation], done: int, now: Numbers
-    ) -> list[np.ndarray]:
-        """These values in one iteration."""
-        found = dict[int, np.ndarray]()
-
-        def number(value: Value) -> np.ndarray:
-            return found[value.id] if value.id in found else self.constants[value.id]
-
-        with np.errstate(all="ignore"):
-            for op in steps:
-                match op:
-                    case Constant():
-                        found[op.out.id] = op.data
-                    case IndexValue():
-                        found[op.out.id] = np.asarray(at(op.expression, {self.index: done}), op.out.dtype)
-                    case Load():
-                        found[op.out.id] = now[op.region.buffer]
-                    case Apply():
-                        result = RULES[op.primitive].evaluate(*map(number, op.operands), **op.params)
-                        found[op.out.id] = np.asarray(result, op.out.dtype)
-        return list(map(number, wanted))

@@ -187,6 +187,8 @@ def list_replacements(recorder: Recorder) -> dict[int, object]:
 
     def numbers_to_search(items: Any, value: Any) -> Any:
         """The numbers of a list, as a list or an array, where Python's own comparisons would be traced tests."""
+        if type(items) is TracedList:
+            items.settle()
         given = items.parts if type(items) is TracedList else items
         is_known = type(given) is not list or not all(map(are_numbers, given)) or not is_number(value)
         if is_known or not given or is_caught(ValueError):
